@@ -1,0 +1,120 @@
+//! What rdump needs to know of a column.
+//!
+//! Owns the reading of `information_schema.COLUMNS` rows into [`Column`] and the decision how a column is selected and
+//! what kind of text its cells are ([`CellKind`]). How each kind is written it leaves to `format/`.
+
+use super::ident::quote;
+use crate::server::rows::ColumnMeta;
+
+/// How the cells of a column are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CellKind {
+    /// Digits as the server sent them: integers and DECIMAL.
+    Number,
+    /// FLOAT and DOUBLE: digits too, but a −0 must not become an integer 0.
+    Float,
+    /// Text that never needs escaping: dates, times, YEAR.
+    Plain,
+    /// Text of the column's own charset, to be quoted and escaped.
+    Text,
+    /// Text that MySQL refuses when it comes from a binary literal (error 3144): its JSON type.
+    Json,
+    /// Bytes: BINARY, BLOB, BIT, geometry, VECTOR, and every type this program does not know.
+    Binary,
+}
+
+/// `MYSQL_TYPE_*` of the protocol (MySQL source, include/field_types.h).
+mod wire {
+    pub const DECIMAL: u8 = 0;
+    pub const TINY: u8 = 1;
+    pub const SHORT: u8 = 2;
+    pub const LONG: u8 = 3;
+    pub const FLOAT: u8 = 4;
+    pub const DOUBLE: u8 = 5;
+    pub const NULL: u8 = 6;
+    pub const TIMESTAMP: u8 = 7;
+    pub const LONGLONG: u8 = 8;
+    pub const INT24: u8 = 9;
+    pub const DATE: u8 = 10;
+    pub const TIME: u8 = 11;
+    pub const DATETIME: u8 = 12;
+    pub const YEAR: u8 = 13;
+    pub const NEWDATE: u8 = 14;
+    pub const VARCHAR: u8 = 15;
+    pub const TIMESTAMP2: u8 = 17;
+    pub const DATETIME2: u8 = 18;
+    pub const TIME2: u8 = 19;
+    pub const JSON: u8 = 245;
+    pub const NEWDECIMAL: u8 = 246;
+    pub const ENUM: u8 = 247;
+    pub const SET: u8 = 248;
+    pub const TINY_BLOB: u8 = 249;
+    pub const BLOB: u8 = 252;
+    pub const VAR_STRING: u8 = 253;
+    pub const STRING: u8 = 254;
+}
+
+/// The collation id of `binary`.
+const BINARY_COLLATION: u16 = 63;
+
+impl CellKind {
+    /// The kind of a result's column by its metadata, read in a session whose `character_set_results` is NULL, so that the
+    /// collation is the column's own.
+    pub fn of(column: &ColumnMeta) -> Self {
+        match column.wire_type {
+            wire::TINY | wire::SHORT | wire::LONG | wire::INT24 | wire::LONGLONG => Self::Number,
+            wire::DECIMAL | wire::NEWDECIMAL | wire::NULL => Self::Number,
+            wire::FLOAT | wire::DOUBLE => Self::Float,
+            wire::TIMESTAMP | wire::DATE | wire::TIME | wire::DATETIME | wire::YEAR => Self::Plain,
+            wire::NEWDATE | wire::TIMESTAMP2 | wire::DATETIME2 | wire::TIME2 => Self::Plain,
+            wire::JSON => Self::Json,
+            wire::VARCHAR | wire::ENUM | wire::SET | wire::VAR_STRING | wire::STRING
+                if column.collation != BINARY_COLLATION =>
+            {
+                Self::Text
+            }
+            wire::TINY_BLOB..=wire::BLOB if column.collation != BINARY_COLLATION => Self::Text,
+            _ => Self::Binary,
+        }
+    }
+}
+
+/// A column of a base table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// The name.
+    pub name: String,
+    /// `DATA_TYPE`: the type's word in lower case, as `bigint`.
+    pub data_type: String,
+    /// `COLUMN_TYPE`: the type in full, as `enum('a','b')`.
+    pub column_type: String,
+    /// The charset of a text column; `None` for others.
+    pub charset: Option<String>,
+    /// Whether the column may hold NULL.
+    pub nullable: bool,
+    /// Whether the server computes the value, so that it must not be inserted.
+    pub generated: bool,
+    /// Whether `SELECT *` leaves the column out.
+    pub invisible: bool,
+}
+
+impl Column {
+    /// Whether the type is an integer, so that ranges can be computed.
+    pub fn is_integer(&self) -> bool {
+        matches!(
+            self.data_type.as_str(),
+            "tinyint" | "smallint" | "mediumint" | "int" | "bigint"
+        )
+    }
+
+    /// The expression that reads the column without loss. The server prints FLOAT with six digits; multiplied by a double
+    /// it prints all of them, and keeps −0 (CAST AS DOUBLE fails on MySQL 5.6, `+0e0` loses −0).
+    pub fn select_expression(&self) -> String {
+        let name = quote(&self.name);
+        if self.data_type == "float" {
+            format!("{name}*1e0 AS {name}")
+        } else {
+            name
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! `DumpConfig`: what a dump is asked to do, complete and checked.
+//!
+//! Owns the plain options of the journey; no clap, no defaults hidden in code paths. The translation from what was typed,
+//! and every check that needs no server, it leaves to `cli/`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::catalog::filter::TableFilter;
+use crate::catalog::ident::ObjectName;
+use crate::compress::Compression;
+use crate::format::Format;
+use crate::retry::RetryPolicy;
+use crate::server::ConnectOptions;
+
+/// Everything [`crate::dump::run`] needs to know.
+#[derive(Debug, Clone)]
+pub struct DumpConfig {
+    /// How to reach the server.
+    pub connection: ConnectOptions,
+    /// What to dump.
+    pub selection: Selection,
+    /// Which kinds of object, and whether rows.
+    pub objects: Objects,
+    /// A condition on every table's rows, without `WHERE`.
+    pub where_clause: Option<String>,
+    /// One query to dump instead of tables.
+    pub query: Option<String>,
+    /// Workers, and so connections that read rows.
+    pub threads: usize,
+    /// Rows wanted in a chunk; by default [`crate::chunk::DEFAULT_CHUNK_BYTES`] of data.
+    pub chunk_rows: Option<u64>,
+    /// Raw bytes after which a data file ends.
+    pub file_size_bytes: Option<u64>,
+    /// SQL or CSV, with its options.
+    pub format: Format,
+    /// How files are compressed.
+    pub compression: Compression,
+    /// Whether the rows of a chunk are read in the order of its key.
+    pub order_by_primary_key: bool,
+    /// How all tables are read at one point in time.
+    pub consistency: ConsistencyOptions,
+    /// The directory for the files.
+    pub output: PathBuf,
+    /// The name of a data file without its ending, with `{db}`, `{table}`, `{chunk}`; by default Dumpling's.
+    pub file_name_template: Option<String>,
+    /// How often and when a chunk is tried again.
+    pub retry: RetryPolicy,
+    /// Plan and print, but read no rows.
+    pub dry_run: bool,
+}
+
+/// Which databases and tables.
+#[derive(Debug, Clone)]
+pub struct Selection {
+    /// `--database`; empty for all that the filter lets through.
+    pub databases: Vec<String>,
+    /// `--tables-list`; empty for all.
+    pub tables: Vec<ObjectName>,
+    /// `--filter`; by default everything but the system schemas.
+    pub filter: TableFilter,
+}
+
+/// Which kinds of object are dumped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // one switch per kind, as on the command line
+pub struct Objects {
+    /// CREATE statements of databases and tables.
+    pub schemas: bool,
+    /// Rows.
+    pub data: bool,
+    /// Views.
+    pub views: bool,
+    /// Triggers.
+    pub triggers: bool,
+    /// Procedures, functions, packages.
+    pub routines: bool,
+    /// Events.
+    pub events: bool,
+    /// Sequences.
+    pub sequences: bool,
+}
+
+/// How to get one point in time (DESIGN.md section 5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConsistencyMode {
+    /// The best that the server and the privileges allow.
+    Auto,
+    /// A short global lock while all snapshots start.
+    Flush,
+    /// Snapshots proven equal, or started under short table locks.
+    Snapshot,
+    /// Tables locked to the end.
+    Lock,
+    /// No promise.
+    None,
+}
+
+/// The options around [`ConsistencyMode`].
+#[derive(Debug, Clone)]
+pub struct ConsistencyOptions {
+    /// The mode asked for.
+    pub mode: ConsistencyMode,
+    /// TiDB: the TSO or time to read at.
+    pub snapshot: Option<String>,
+    /// How long one lock request may wait.
+    pub lock_wait_timeout: Duration,
+    /// MySQL: no global lock is asked for while a query older than this runs.
+    pub long_query_guard: Duration,
+    /// Snapshot sessions held in reserve.
+    pub spare_connections: usize,
+    /// How much data of tables without snapshots may be read while the lock is held.
+    pub locked_data_limit_bytes: u64,
+    /// Whether tables without snapshots may be dumped inconsistently.
+    pub inconsistent_tables: bool,
+    /// MySQL: whether LOCK INSTANCE FOR BACKUP is held to the end.
+    pub backup_lock: bool,
+}

@@ -1,0 +1,66 @@
+//! The server: the only door to the `mysql` crate.
+//!
+//! Owns connections and everything said over them: settings, snapshots, positions, rows. What a table is it leaves to
+//! `catalog/`, which table is read when to `dump/`.
+
+pub mod error;
+pub mod flavor;
+pub mod rows;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::secret::Secret;
+
+/// How to reach a server.
+#[derive(Debug, Clone)]
+pub struct ConnectOptions {
+    /// Host name or address.
+    pub host: String,
+    /// TCP port.
+    pub port: u16,
+    /// Unix socket; used instead of host and port.
+    pub socket: Option<PathBuf>,
+    /// Account name.
+    pub user: String,
+    /// Its password, if it has one.
+    pub password: Option<Secret>,
+    /// TLS.
+    pub tls: TlsOptions,
+    /// Bound on a connect, handshake included.
+    pub connect_timeout: Duration,
+    /// Bound on every wait for bytes.
+    pub read_timeout: Duration,
+    /// Bound on the wait for a query's first bytes.
+    pub first_row_timeout: Duration,
+    /// Session variables the user wants (`--params`), name and value as SQL.
+    pub session_variables: Vec<(String, String)>,
+}
+
+/// When TLS is used and what is checked (`--ssl-mode`, as in the MySQL client).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TlsMode {
+    /// Never.
+    Disabled,
+    /// If the server offers it; nothing is checked.
+    Preferred,
+    /// Always; nothing is checked.
+    Required,
+    /// Always, and the certificate must come from the CA.
+    VerifyCa,
+    /// As `VerifyCa`, and the certificate must name the host.
+    VerifyIdentity,
+}
+
+/// TLS options.
+#[derive(Debug, Clone)]
+pub struct TlsOptions {
+    /// When and how.
+    pub mode: TlsMode,
+    /// PEM file of the CA.
+    pub ca: Option<PathBuf>,
+    /// PEM file of the client's certificate.
+    pub cert: Option<PathBuf>,
+    /// PEM file of the client's key.
+    pub key: Option<PathBuf>,
+}

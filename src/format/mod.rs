@@ -6,6 +6,8 @@
 
 pub mod csv;
 pub mod escape;
+#[cfg(test)]
+mod samples;
 pub mod sql;
 
 use std::ops::Range;

@@ -87,16 +87,17 @@ give_up() {
   die "$INSTANCE: $1"
 }
 
-# end_process SECONDS: SIGTERM, and SIGKILL after that time.
+# end_process SECONDS: SIGTERM, and SIGKILL after that time; with 0 SIGKILL at once.
 end_process() {
-  local pid deadline=$((SECONDS + $1))
-  pid=$(fact pid)
-  if is_running; then kill -TERM "$pid" 2>/dev/null || true; fi
+  local deadline=$((SECONDS + $1))
+  if [ "$1" -gt 0 ]; then signal_process TERM; fi
   while is_running && [ $SECONDS -lt $deadline ]; do sleep 0.02; done
-  if is_running; then kill -KILL "$pid" 2>/dev/null || true; fi
+  signal_process KILL
   while is_running; do sleep 0.02; done
   rm -f "$INSTANCE/pid"
 }
+
+signal_process() { if is_running; then kill -"$1" "$(fact pid)" 2>/dev/null || true; fi; }
 
 # An owner is written as "PID STARTTIME", since a pid alone may be given to another process later.
 owner_of() { echo "$1 $(cut -d' ' -f22 "/proc/$1/stat")"; }

@@ -2,6 +2,7 @@
 # Where instances, programs and certificates live. Sourced after shell.sh; sets SERVERS.
 #
 #   $SERVERS/programs/TREE   an unpacked server, shared by all instances of its kind
+#   $SERVERS/templates/X     a fresh data directory, copied for each new instance
 #   $SERVERS/tls             one CA and one server certificate
 #   $SERVERS/locks           flock files
 #   $SERVERS/instances/NAME  one instance: data, socket, logs, and the facts about it
@@ -26,7 +27,7 @@ servers_folder() {
 }
 
 SERVERS=$(servers_folder)
-mkdir -p "$SERVERS/programs" "$SERVERS/locks" "$SERVERS/instances"
+mkdir -p "$SERVERS/programs" "$SERVERS/templates" "$SERVERS/locks" "$SERVERS/instances"
 
 # with_lock NAME COMMAND...: one at a time on this machine.
 with_lock() {

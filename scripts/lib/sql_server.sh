@@ -23,12 +23,24 @@ start_sql_server() {
   launch sends_greeting "$@" "${extra[@]}"
 }
 
-# create_data COMMAND...: fills $INSTANCE/data by COMMAND, standard input passed on.
-create_data() {
-  "$@" >"$INSTANCE/install.log" 2>&1 || {
-    tail -n 20 "$INSTANCE/install.log" >&2
-    die "$INSTANCE: the data directory could not be made"
+# copy_template: $INSTANCE/data as a copy of the data directory that kind_create_template DATA makes once for TEMPLATE.
+copy_template() {
+  local source=$SERVERS/templates/$TEMPLATE
+  [ -d "$source" ] || with_lock "template-$TEMPLATE" create_template "$source"
+  cp -a "$source" "$INSTANCE/data"
+}
+
+create_template() {
+  [ ! -d "$1" ] || return 0
+  rm -rf "$1.new"
+  mkdir -p "$1.new"
+  give_to_server_user "$1.new"
+  kind_create_template "$1.new" >"$1.log" 2>&1 || {
+    tail -n 20 "$1.log" >&2
+    die "the data directory $1 could not be made"
   }
+  rm -f "$1.new/auto.cnf" # the server's UUID, which must differ between instances
+  mv "$1.new" "$1"
 }
 
 sql_server_facts() {

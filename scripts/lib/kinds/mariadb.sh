@@ -7,11 +7,14 @@ PORT_OFFSETS=()
 
 kind_fetch() {
   PROGRAM=$(PATH=$PATH:/usr/sbin command -v mariadbd) || die "mariadbd is missing: run scripts/setup"
+  TEMPLATE=mariadb-$("$PROGRAM" --version | grep -oE '[0-9]+\.[0-9]+\.[0-9]+' | head -n 1)
 }
 
-kind_create() {
-  create_data as_server_user mariadb-install-db --no-defaults --datadir="$INSTANCE/data" \
-    --auth-root-authentication-method=normal --skip-test-db --skip-name-resolve --innodb-log-file-size=16M </dev/null
+kind_create() { copy_template; }
+
+kind_create_template() {
+  as_server_user mariadb-install-db --no-defaults --datadir="$1" --auth-root-authentication-method=normal \
+    --skip-test-db --skip-name-resolve --innodb-log-file-size=16M
 }
 
 kind_start() {

@@ -5,28 +5,30 @@
 . "$REPO/scripts/lib/debian.sh"
 
 PORT_OFFSETS=()
+TEMPLATE=mariadb11
 
 kind_fetch() {
   # mariadb-server is wanted for its plug-ins (parsec, ed25519) only, so without its dependencies.
   debian_tree trixie mariadb11 "mariadb-server-core mariadb-client-core" "mariadb-server"
   PROGRAM=("${TREE_RUN[@]}" "$TREE_ROOT/usr/sbin/mariadbd" --no-defaults --basedir="$TREE_ROOT/usr"
     --lc-messages-dir="$TREE_ROOT/usr/share/mariadb" --character-sets-dir="$TREE_ROOT/usr/share/mariadb/charsets"
-    --plugin-dir="$TREE_ROOT/usr/lib/mysql/plugin" --datadir="$INSTANCE/data")
+    --plugin-dir="$TREE_ROOT/usr/lib/mysql/plugin")
 }
+
+kind_create() { copy_template; }
 
 # mariadb-install-db would call helper programs that need the tree's own linker as well, so its SQL is fed in here.
 # In bootstrap mode each statement must be on a line of its own.
-kind_create() {
+kind_create_template() {
   local sql=$TREE_ROOT/usr/share/mariadb
-  mkdir -p "$INSTANCE/data/mysql"
-  give_to_server_user "$INSTANCE"
+  as_server_user mkdir "$1/mysql"
   {
     echo "create database if not exists mysql;"
     echo "use mysql;"
     echo "SET @auth_root_socket=NULL;"
     cat "$sql"/{mariadb_system_tables,mariadb_performance_tables,mariadb_system_tables_data,fill_help_tables}.sql \
       "$sql"/{maria_add_gis_sp_bootstrap,mariadb_sys_schema}.sql
-  } | sed -e '/@current_hostname/d' | create_data as_server_user "${PROGRAM[@]}" --bootstrap --log-warnings=0 \
+  } | sed -e '/@current_hostname/d' | as_server_user "${PROGRAM[@]}" --datadir="$1" --bootstrap --log-warnings=0 \
     --enforce-storage-engine= --max-allowed-packet=8M --net-buffer-length=16K --innodb-log-file-size=16M
 }
 
@@ -46,7 +48,7 @@ CREATE USER IF NOT EXISTS par@'127.0.0.1' IDENTIFIED VIA parsec USING PASSWORD('
 END
   server_options 2 256M
   tls_options
-  start_sql_server "${PROGRAM[@]}" "${SERVER_OPTIONS[@]}" "${TLS_OPTIONS[@]}" \
+  start_sql_server "${PROGRAM[@]}" --datadir="$INSTANCE/data" "${SERVER_OPTIONS[@]}" "${TLS_OPTIONS[@]}" \
     --binlog-format=ROW --innodb-log-file-size=64M --local-infile=1 --secure-file-priv= --tmpdir="${TMPDIR:-/tmp}"
 }
 

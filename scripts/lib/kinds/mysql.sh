@@ -5,16 +5,19 @@
 . "$REPO/scripts/lib/debian.sh"
 
 PORT_OFFSETS=()
+TEMPLATE=mysql
 
 kind_fetch() {
   debian_tree sid mysql "mysql-server-core mysql-client-core" ""
   PROGRAM=("${TREE_RUN[@]}" "$TREE_ROOT/usr/sbin/mysqld" --no-defaults --basedir="$TREE_ROOT/usr"
     --lc-messages-dir="$TREE_ROOT/usr/share/mysql" --character-sets-dir="$TREE_ROOT/usr/share/mysql/charsets"
-    --plugin-dir="$TREE_ROOT/usr/lib/mysql/plugin" --datadir="$INSTANCE/data")
+    --plugin-dir="$TREE_ROOT/usr/lib/mysql/plugin")
 }
 
-kind_create() {
-  create_data as_server_user "${PROGRAM[@]}" --initialize-insecure --innodb-redo-log-capacity=64M </dev/null
+kind_create() { copy_template; }
+
+kind_create_template() {
+  as_server_user "${PROGRAM[@]}" --datadir="$1" --initialize-insecure --innodb-redo-log-capacity=64M
 }
 
 kind_start() {
@@ -33,7 +36,7 @@ END
   chmod 750 "$INSTANCE/files"
   server_options 3 256M
   tls_options
-  start_sql_server "${PROGRAM[@]}" "${SERVER_OPTIONS[@]}" "${TLS_OPTIONS[@]}" --mysqlx=OFF --gtid-mode=ON \
+  start_sql_server "${PROGRAM[@]}" --datadir="$INSTANCE/data" "${SERVER_OPTIONS[@]}" "${TLS_OPTIONS[@]}" --mysqlx=OFF --gtid-mode=ON \
     --enforce-gtid-consistency=ON --innodb-redo-log-capacity=64M --local-infile=1 --secure-file-priv="$INSTANCE/files"
 }
 

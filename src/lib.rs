@@ -1,10 +1,6 @@
 //! rdump: a streaming, parallel logical dumper for MySQL, MariaDB and TiDB.
 pub mod cancel;
 pub mod catalog;
-pub mod compress;
-pub mod dump;
-pub mod format;
 pub mod retry;
 pub mod secret;
 pub mod server;
-pub mod storage;

@@ -3,9 +3,12 @@
 //! Owns connections and everything said over them: settings, snapshots, positions, rows. What a table is it leaves to
 //! `catalog/`, which table is read when to `dump/`.
 
+mod driver;
 pub mod error;
 pub mod flavor;
 pub mod rows;
+pub mod session;
+mod socket;
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -62,7 +62,7 @@ impl Starter<'_> {
             match result {
                 Ok(started) => return Ok(started),
                 Err(LockFailure::Denied(error)) => {
-                    reasons.push(format!("{}: {error}", mode.name()))
+                    reasons.push(format!("{}: {error}", mode.name()));
                 }
                 Err(LockFailure::Busy(why)) => reasons.push(format!("{}: {why}", mode.name())),
                 Err(LockFailure::Server(error)) => return Err(error.into()),

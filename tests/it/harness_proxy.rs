@@ -190,6 +190,6 @@ fn server_is_reached_through_the_proxy() {
         session.value("SELECT LENGTH(REPEAT('x', 5000000))"),
         "5000000"
     );
-    session.exec("SELECT REPEAT('x', 5000000)");
+    session.execute("SELECT REPEAT('x', 5000000)");
     assert!(proxy.counters().bytes_to_client > 5_000_000);
 }

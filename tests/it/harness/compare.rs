@@ -73,7 +73,7 @@ pub fn differences(left: Place, right: Place) -> Vec<String> {
 fn session((server, database): Place) -> Conn {
     let opts = server.opts().db_name(Some(database));
     let mut session = Conn::new(opts).unwrap_or_else(|error| panic!("{database}: {error}"));
-    session.exec("SET NAMES utf8mb4, time_zone = '+00:00'");
+    session.execute("SET NAMES utf8mb4, time_zone = '+00:00'");
     session
 }
 

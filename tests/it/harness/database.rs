@@ -60,7 +60,7 @@ impl TestDb {
 
     #[track_caller]
     pub fn exec(&self, sql: &str) {
-        self.connect().exec(sql);
+        self.connect().execute(sql);
     }
 
     #[track_caller]

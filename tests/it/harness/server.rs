@@ -187,7 +187,7 @@ impl Server {
 
     #[track_caller]
     pub fn exec(&self, sql: &str) {
-        self.connect().exec(sql);
+        self.connect().execute(sql);
     }
 
     #[track_caller]

@@ -161,8 +161,8 @@ fn transfer(session: &mut Conn, random: u64) -> mysql::Result<()> {
 #[track_caller]
 pub fn assert_invariant(server: &Server, database: &str) {
     let mut session = server.connect();
-    session.exec(&format!("USE {}", identifier(database)));
-    session.exec("START TRANSACTION WITH CONSISTENT SNAPSHOT");
+    session.execute(&format!("USE {}", identifier(database)));
+    session.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT");
     assert_eq!(
         session.value("SELECT SUM(balance) FROM account"),
         "0",

@@ -117,7 +117,7 @@ SELECT n, CONCAT('customer', n, '@example.com'),
   (n * 7919 % 2000001 - 1000000) / 100,
   n % 3 + 1,
   n % 16,
-  IF(n % 4 = 0, NULL, CONCAT('{"lang": "', ELT(n % 3 + 1, 'en', 'de', 'zh'), '", "theme": "😀", "pages": [', n, ', ', n % 7, ']}')),
+  IF(n % 4 = 0, NULL, CONCAT('{"lang": "', ELT(n % 3 + 1, 'en', 'de', 'zh'), '", "pages": [', n, ', ', n % 7, '], "theme": "😀"}')),
   DATE_ADD('2015-01-01 00:00:00', INTERVAL n * 30011 % 300000000 SECOND)
 FROM $(from_numbers "$customers");
 INSERT INTO products (id, category_id, sku, title, price, weight, volume, flags, since, description)

@@ -15,8 +15,10 @@
 
 mod compare;
 mod database;
+mod dev_server;
 mod dump;
 mod files;
+mod process;
 mod proxy;
 mod query;
 mod restore;
@@ -25,10 +27,11 @@ mod writer;
 
 pub use compare::{assert_round_trip, assert_same_database, differences};
 pub use database::TestDb;
+pub use dev_server::Kind;
 pub use dump::{Rdump, Run, Running};
 pub use files::{list_files, read_decompressed};
 pub use proxy::{Counters, Fault, Listen, Proxy, Target, Trigger};
 pub use query::{Query, Row, identifier};
 pub use restore::{Restored, restore, restore_as};
-pub use server::{Kind, Server, announce};
+pub use server::{Server, announce};
 pub use writer::{Writer, assert_invariant};

@@ -8,6 +8,7 @@ pub mod column;
 pub mod ddl;
 pub mod filter;
 pub mod ident;
+pub mod identity;
 pub mod key;
 mod read;
 pub mod table;

@@ -12,13 +12,13 @@ use crossbeam_channel::Select;
 use super::config::DumpConfig;
 use super::job::{Failure, Job, Report, TableJob};
 use super::pool::Channels;
-use super::schema::SchemaWriter;
+use super::schema::{OtherObjects, SchemaWriter};
 use super::worker::Shared;
 use crate::catalog::identity::{self, Identity};
-use crate::chunk::{ChunkOptions, SessionProbe, TablePlanner};
+use crate::chunk::{Chunk, ChunkOptions, SessionProbe, TablePlanner};
 use crate::error::Error;
 use crate::manifest::FileEntry;
-use crate::server::error::Reach;
+use crate::server::error::{Reach, ServerError};
 use crate::server::extra::ExtraConnection;
 
 /// How often a waiting coordinator looks up: whether the run is cancelled, whether connections need a sign of life.
@@ -36,6 +36,8 @@ pub struct TableState {
     pub data_files: Vec<FileEntry>,
     /// What it was when the snapshots started.
     pub identity: Option<Identity>,
+    /// Columns whose cells are bytes.
+    pub binary_columns: Vec<String>,
     /// Why it cannot be dumped.
     pub failure: Option<String>,
     outstanding: usize,
@@ -50,6 +52,7 @@ impl TableState {
             schema_files: Vec::new(),
             data_files: Vec::new(),
             identity,
+            binary_columns: Vec::new(),
             failure: None,
             outstanding: 0,
             planned: false,
@@ -71,12 +74,20 @@ pub struct Coordinator<'a> {
     pub extra: &'a mut ExtraConnection,
     /// All base tables, in the order in which they are read.
     pub tables: &'a mut Vec<TableState>,
-    /// How many of them, from the first, need the lock.
+    /// Writes schema files.
+    pub schema: &'a SchemaWriter<'a>,
+    /// Views, routines and the like go here, once the lock is given back.
+    pub others: &'a mut OtherObjects,
+    /// How the table at an index is cut.
+    pub chunk_options: &'a dyn Fn(usize) -> ChunkOptions,
+    /// How many of the tables, from the first, need the lock.
     pub locked: usize,
     /// Whether DDL is kept out to the end.
     pub keep_ddl_out: bool,
     /// What the user ought to know.
     pub warnings: &'a mut Vec<String>,
+    /// Tables that are complete, but may have been altered while they were read.
+    pub unchecked: Vec<usize>,
 }
 
 /// The tables of one phase that are still to be planned, and the one that is being planned.
@@ -99,6 +110,10 @@ impl Coordinator<'_> {
         if self.locked > 0 {
             self.phase(channels, 0..self.locked)?;
             self.shared.snapshot.release_lock(self.keep_ddl_out)?;
+        }
+        if self.config.objects.schemas {
+            *self.others = self.schema.others(self.extra)?;
+            self.warnings.append(&mut self.others.warnings);
         }
         self.phase(channels, self.locked..self.tables.len())?;
         // A lock that was lost unnoticed proves nothing about the last rows.
@@ -184,18 +199,11 @@ impl Coordinator<'_> {
         if state.failure.is_some() {
             return Ok(None);
         }
-        let job = Arc::clone(&state.job);
-        let planned = self.extra.ask(|session| {
-            match planner.next(&mut SessionProbe::new(session, &job.table)) {
-                Err(PlanError::Server(error)) => Err(error),
-                planned => Ok(planned),
-            }
-        });
+        let planned = self
+            .extra
+            .ask(|session| planner.next(&mut SessionProbe::new(session)));
         match planned {
-            Ok(planned) => planned.map_err(|source| Error::Plan {
-                table: job.table.name.to_string(),
-                source,
-            }),
+            Ok(chunk) => Ok(chunk),
             Err(error) => {
                 self.fail_or_end(index, error)?;
                 Ok(None)
@@ -203,23 +211,23 @@ impl Coordinator<'_> {
         }
     }
 
-    /// Writes the table's schema files and makes its planner; `None` if it has no rows to read.
+    /// Writes the table's schema files and makes its planner; `None` if it cannot be dumped.
     fn begin_table(&mut self, index: usize) -> Result<Option<(usize, TablePlanner)>, Error> {
         let job = Arc::clone(&self.tables[index].job);
         if self.config.objects.schemas {
-            let written = self.schema.table(self.extra, &job.table, self.warnings)?;
-            match written {
-                Ok(files) => self.tables[index].schema_files = files,
-                Err(error) => {
-                    self.fail_or_end(index, error)?;
+            match self.schema.table(self.extra, &job.table) {
+                Ok((files, warnings)) => {
+                    self.tables[index].schema_files = files;
+                    self.warnings.extend(warnings);
+                }
+                Err(Error::Server { source, .. }) => {
+                    self.fail_or_end(index, source)?;
                     return Ok(None);
                 }
+                Err(error) => return Err(error),
             }
         }
-        let options = ChunkOptions {
-            rows: self.config.chunk_rows,
-            order_by_primary_key: self.config.order_by_primary_key,
-        };
+        let options = (self.chunk_options)(index);
         Ok(Some((index, TablePlanner::new(&job.table, &options))))
     }
 
@@ -230,8 +238,13 @@ impl Coordinator<'_> {
                 log::warn!("{warning}");
                 self.warnings.push(warning);
             }
-            Report::Done { table, files } => {
+            Report::Done {
+                table,
+                files,
+                binary_columns,
+            } => {
                 let state = &mut self.tables[table];
+                state.binary_columns = binary_columns;
                 state.outstanding -= 1;
                 state.data_files.extend(files);
                 self.note_progress(table);
@@ -260,11 +273,14 @@ impl Coordinator<'_> {
     /// A table whose definition changed while it was read is torn, whatever its rows look like (seen with instant ALTER,
     /// partitions and RENAME swaps, which give no error).
     fn check_identities(&mut self) -> Result<(), Error> {
-        if self.unchecked.is_empty() || self.identities.is_none() {
+        if self.unchecked.is_empty() {
             return Ok(());
         }
         let tables = std::mem::take(&mut self.unchecked);
-        let names: Vec<_> = tables.iter().map(|&index| self.tables[index].job.table.name.clone()).collect();
+        let names: Vec<_> = tables
+            .iter()
+            .map(|&index| self.tables[index].job.table.name.clone())
+            .collect();
         let now = self
             .extra
             .ask(|session| identity::read(session, &names))

@@ -121,6 +121,19 @@ impl TableFilter {
         }
     }
 
+    /// Whether the user gave rules; else everything but the system schemas is wanted.
+    pub fn is_custom(&self) -> bool {
+        !matches!(
+            &self.rules[..],
+            [Rule {
+                database: Pattern::All,
+                table: Pattern::All,
+                positive: true,
+                ..
+            }]
+        )
+    }
+
     /// The same filter for a user who named these databases: a system schema among them is then as good as any other.
     #[must_use]
     pub fn opening<S: AsRef<str>>(mut self, databases: &[S]) -> Self {

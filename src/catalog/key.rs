@@ -10,6 +10,8 @@ pub struct Key {
     pub name: String,
     /// Its columns, in index order.
     pub columns: Vec<String>,
+    /// For each of them, whether the index holds it from large to small.
+    pub descending: Vec<bool>,
 }
 
 impl Key {

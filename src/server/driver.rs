@@ -4,6 +4,7 @@
 //! read the rest of the result (DESIGN.md section 4); the session is broken after that.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, QueryResult, Text, Value};
@@ -13,11 +14,32 @@ use super::rows::{ColumnMeta, Row, RowSource, Span};
 use super::socket::SessionSocket;
 use crate::cancel::Interrupt;
 
+/// How long a result may keep us waiting for bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Waits {
+    /// Until the first row: a server may sort for long before it sends anything.
+    pub first_row: Duration,
+    /// Between any two later pieces.
+    pub later: Duration,
+}
+
+impl Waits {
+    /// One bound for both.
+    pub fn all(limit: Duration) -> Self {
+        Self {
+            first_row: limit,
+            later: limit,
+        }
+    }
+}
+
 /// A result set that the `mysql` crate reads.
 pub struct DriverRows<'a> {
     result: QueryResult<'a, 'a, 'a, Text>,
     broken: &'a mut bool,
     socket: Arc<SessionSocket>,
+    waits: Waits,
+    waits_for_first: bool,
     doing: String,
     columns: Vec<ColumnMeta>,
     bytes: Vec<u8>,
@@ -31,9 +53,14 @@ impl<'a> DriverRows<'a> {
         connection: &'a mut Conn,
         broken: &'a mut bool,
         socket: Arc<SessionSocket>,
+        waits: Waits,
         sql: &str,
         doing: &str,
     ) -> Result<Self, ServerError> {
+        let waits_for_first = waits.first_row != waits.later;
+        if waits_for_first {
+            limit(&socket, waits.first_row, doing)?;
+        }
         let result = match connection.query_iter(sql) {
             Ok(result) => result,
             Err(error) => {
@@ -59,6 +86,8 @@ impl<'a> DriverRows<'a> {
             result,
             broken,
             socket,
+            waits,
+            waits_for_first,
             doing: doing.to_owned(),
             columns,
             bytes: Vec::new(),
@@ -83,6 +112,15 @@ impl<'a> DriverRows<'a> {
     }
 }
 
+fn limit(socket: &SessionSocket, wait: Duration, doing: &str) -> Result<(), ServerError> {
+    socket
+        .set_read_timeout(wait)
+        .map_err(|source| ServerError::Lost {
+            doing: doing.to_owned(),
+            source,
+        })
+}
+
 impl RowSource for DriverRows<'_> {
     fn columns(&self) -> &[ColumnMeta] {
         &self.columns
@@ -92,7 +130,12 @@ impl RowSource for DriverRows<'_> {
         if self.ended {
             return Ok(None);
         }
-        match self.result.next() {
+        let next = self.result.next();
+        if self.waits_for_first {
+            self.waits_for_first = false;
+            limit(&self.socket, self.waits.later, &self.doing)?;
+        }
+        match next {
             None => {
                 self.ended = true;
                 Ok(None)

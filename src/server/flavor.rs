@@ -124,6 +124,15 @@ impl Flavor {
         }
     }
 
+    /// As [`Flavor::optional_settings`], for sessions that read rows. MariaDB with a binlog gives a transaction's tables back
+    /// at ROLLBACK TO SAVEPOINT only if the session does not write to it (seen).
+    pub fn optional_row_settings(&self) -> &'static [&'static str] {
+        match self.kind {
+            Kind::MariaDb => &["sql_log_bin=0"],
+            _ => &[],
+        }
+    }
+
     /// How to ask for the binlog position, best first; a server that does not know one answers 1064 (seen).
     pub fn binlog_status_statements(&self) -> &'static [&'static str] {
         match self.kind {

@@ -1,37 +1,27 @@
-//! `Connector` and `Session`: connections to the server, and everything that is said over one.
+//! `Session`: an open connection, and everything that is said over it.
 //!
-//! Owns how a connection is opened, and the settings every session gets, first or rebuilt, in one place (`settings`). A
+//! Owns the settings every session gets, first or rebuilt, in one place (`configure`). A
 //! session that failed in mid-result is broken and says so; it is never used again. Which session stands in which
 //! snapshot it leaves to `snapshot.rs`, who ends sessions on the server to the coordinator.
 
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use mysql::prelude::Queryable;
-use mysql::{ClientIdentity, Conn, DriverError, Opts, OptsBuilder, SslOpts};
+use mysql::Conn;
 
-use super::driver::DriverRows;
+use super::ConnectOptions;
+use super::driver::{DriverRows, Waits};
 use super::error::ServerError;
 use super::flavor::{Flavor, Kind};
 use super::rows::RowSource;
 use super::socket::SessionSocket;
-use super::{ConnectOptions, TlsMode};
-use crate::cancel::{CancelToken, Interrupt, Registration};
+use crate::cancel::{Interrupt, Registration};
 
-/// The largest packet the protocol allows, and so the widest row (MySQL manual, max_allowed_packet).
-const LARGEST_PACKET_BYTES: usize = 1 << 30;
 /// How long the server may wait for us to take bytes before it hangs up: our disk may be slow, but not without end.
 const NET_WRITE_TIMEOUT_SECONDS: u32 = 3600;
 /// How long an idle session is kept: longer than the default 8 h, so that a spare outlives a long dump.
 const WAIT_TIMEOUT_SECONDS: u32 = 86_400;
-/// First keepalive probe after so much silence; then [`KEEPALIVE_PROBES`] of [`KEEPALIVE_INTERVAL_SECONDS`].
-const KEEPALIVE_IDLE_MS: u32 = 30_000;
-const KEEPALIVE_INTERVAL_SECONDS: u32 = 10;
-const KEEPALIVE_PROBES: u32 = 3;
-/// How long sent bytes may stay unacknowledged (`TCP_USER_TIMEOUT`).
-const USER_TIMEOUT_MS: u32 = 60_000;
 
 /// What a session is for; it decides the settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,24 +32,17 @@ pub enum Purpose {
     Rows,
 }
 
-/// Opens sessions to one server.
-#[derive(Clone)]
-pub struct Connector {
-    options: Arc<ConnectOptions>,
-    cancel: CancelToken,
-    flavor: Arc<OnceLock<Flavor>>,
-}
-
 /// An open, configured connection.
 pub struct Session {
     connection: Conn,
     socket: Arc<SessionSocket>,
     _registration: Registration,
-    read_timeout: Duration,
-    first_row_timeout: Duration,
+    waits: Waits,
+    ping_wait: Duration,
     id: u64,
     flavor: Flavor,
     broken: bool,
+    in_snapshot: bool,
 }
 
 /// A row of a small result, owned.
@@ -84,200 +67,69 @@ impl TextRow {
     }
 }
 
-impl Connector {
-    /// A connector; nothing is opened yet. Every session registers its socket with `cancel`.
-    pub fn new(options: ConnectOptions, cancel: CancelToken) -> Self {
-        Self {
-            options: Arc::new(options),
-            cancel,
-            flavor: Arc::default(),
-        }
+/// A row of a small result with the names of its columns, for statements whose columns differ between servers.
+#[derive(Debug, Clone)]
+pub struct NamedRow {
+    names: Arc<[String]>,
+    row: TextRow,
+}
+
+impl NamedRow {
+    /// The text of the column of that name (in any case); `None` for NULL and for no such column.
+    pub fn get(&self, name: &str) -> Option<String> {
+        let index = self
+            .names
+            .iter()
+            .position(|n| n.eq_ignore_ascii_case(name))?;
+        self.row.text(index)
     }
 
-    /// Host and port, or the socket: for messages.
-    pub fn server(&self) -> String {
-        match &self.options.socket {
-            Some(path) => path.display().to_string(),
-            None => format!("{}:{}", self.options.host, self.options.port),
-        }
-    }
-
-    /// The token whose cancellation interrupts all sessions.
-    pub fn cancel_token(&self) -> &CancelToken {
-        &self.cancel
-    }
-
-    /// Opens a session and gives it its settings.
-    pub fn open(&self, purpose: Purpose) -> Result<Session, ServerError> {
-        let connection = self.connect()?;
-        let lost = |source| ServerError::Connect {
-            server: self.server(),
-            source,
-        };
-        let socket = Arc::new(SessionSocket::of(&connection).map_err(lost)?);
-        let registration = self
-            .cancel
-            .register(Arc::clone(&socket) as Arc<dyn Interrupt>);
-        let mut session = Session {
-            connection,
-            socket,
-            _registration: registration,
-            read_timeout: self.options.connect_timeout,
-            first_row_timeout: self.options.connect_timeout,
-            id: 0,
-            flavor: Flavor::parse("", ""),
-            broken: false,
-        };
-        session.configure(self, purpose)?;
-        session.read_timeout = self.options.read_timeout;
-        session.first_row_timeout = self.options.first_row_timeout;
-        session
-            .socket
-            .set_read_timeout(self.options.read_timeout)
-            .and_then(|()| session.socket.set_write_timeout(self.options.read_timeout))
-            .map_err(lost)?;
-        Ok(session)
-    }
-
-    /// Tries every address of the host in turn; the `mysql` crate would try the first one only (io/tcp.rs).
-    fn connect(&self) -> Result<Conn, ServerError> {
-        let options = &self.options;
-        let base = self.driver_options();
-        // The crate checks the certificate against the host it connects to, so here it must get the name.
-        if options.socket.is_some() || options.tls.mode == TlsMode::VerifyIdentity {
-            return self.connect_once(base.ip_or_hostname(Some(options.host.clone())));
-        }
-        let mut failure = None;
-        for address in self.addresses()? {
-            let opts = base
-                .clone()
-                .ip_or_hostname(Some(address.ip().to_string()))
-                .tcp_port(address.port());
-            match self.connect_once(opts) {
-                Err(error @ ServerError::Connect { .. }) => failure = Some(error),
-                done => return done,
-            }
-        }
-        Err(failure.unwrap_or_else(|| ServerError::Connect {
-            server: self.server(),
-            source: io::Error::new(io::ErrorKind::NotFound, "the name has no address"),
-        }))
-    }
-
-    fn addresses(&self) -> Result<Vec<SocketAddr>, ServerError> {
-        let name = (self.options.host.as_str(), self.options.port);
-        match name.to_socket_addrs() {
-            Ok(addresses) => Ok(addresses.collect()),
-            Err(source) => Err(ServerError::Connect {
-                server: self.server(),
-                source: io::Error::new(io::ErrorKind::NotFound, source.to_string()),
-            }),
-        }
-    }
-
-    fn connect_once(&self, opts: OptsBuilder) -> Result<Conn, ServerError> {
-        let tls = self.tls_options();
-        match Conn::new(Opts::from(opts.clone().ssl_opts(tls.clone()))) {
-            Err(
-                mysql::Error::TlsError(_) | mysql::Error::DriverError(DriverError::TlsNotSupported),
-            ) if self.options.tls.mode == TlsMode::Preferred => {
-                log::debug!("{} offers no TLS that can be used", self.server());
-                Conn::new(Opts::from(opts))
-            }
-            done => done,
-        }
-        .map_err(|error| self.connect_error(error))
-    }
-
-    fn connect_error(&self, error: mysql::Error) -> ServerError {
-        let server = self.server();
-        match error {
-            mysql::Error::MySqlError(e) => ServerError::Refused {
-                server,
-                code: e.code,
-                message: e.message,
-            },
-            mysql::Error::TlsError(e) => ServerError::Tls {
-                server,
-                reason: e.to_string(),
-            },
-            mysql::Error::DriverError(DriverError::TlsNotSupported) => ServerError::Tls {
-                server,
-                reason: "the server does not offer it".to_owned(),
-            },
-            mysql::Error::DriverError(DriverError::UnknownAuthPlugin(name)) => {
-                ServerError::Refused {
-                    server,
-                    code: 2059,
-                    message: format!(
-                        "the account uses the authentication plug-in {name}, which rdump does not have"
-                    ),
-                }
-            }
-            mysql::Error::DriverError(DriverError::CouldNotConnect(Some((_, text, kind)))) => {
-                ServerError::Connect {
-                    server,
-                    source: io::Error::new(kind, text),
-                }
-            }
-            mysql::Error::IoError(source) => ServerError::Connect { server, source },
-            other => ServerError::Connect {
-                server,
-                source: io::Error::other(other.to_string()),
-            },
-        }
-    }
-
-    fn driver_options(&self) -> OptsBuilder {
-        let options = &self.options;
-        let socket = options.socket.as_ref().map(|path| path.to_string_lossy());
-        OptsBuilder::new()
-            .tcp_port(options.port)
-            .socket(socket.map(String::from))
-            // On by default, it moves a connection to 127.0.0.1 to the server's own socket, past tunnels and proxies.
-            .prefer_socket(false)
-            .user(Some(options.user.clone()))
-            .pass(
-                options
-                    .password
-                    .as_ref()
-                    .map(|secret| secret.expose().to_owned()),
-            )
-            .stmt_cache_size(0)
-            .max_allowed_packet(Some(LARGEST_PACKET_BYTES))
-            .tcp_connect_timeout(Some(options.connect_timeout))
-            // The handshake waits for these; they are raised on the duplicate descriptor once the session is set up.
-            .read_timeout(Some(options.connect_timeout))
-            .write_timeout(Some(options.connect_timeout))
-            .tcp_keepalive_time_ms(Some(KEEPALIVE_IDLE_MS))
-            .tcp_keepalive_probe_interval_secs(Some(KEEPALIVE_INTERVAL_SECONDS))
-            .tcp_keepalive_probe_count(Some(KEEPALIVE_PROBES))
-            .tcp_user_timeout_ms(Some(USER_TIMEOUT_MS))
-    }
-
-    fn tls_options(&self) -> Option<SslOpts> {
-        let tls = &self.options.tls;
-        if tls.mode == TlsMode::Disabled || self.options.socket.is_some() {
-            return None;
-        }
-        let identity = match (&tls.cert, &tls.key) {
-            (Some(cert), Some(key)) => Some(ClientIdentity::new(cert.clone(), key.clone())),
-            _ => None,
-        };
-        let checked = matches!(tls.mode, TlsMode::VerifyCa | TlsMode::VerifyIdentity);
-        Some(
-            SslOpts::default()
-                .with_root_cert_path(tls.ca.clone())
-                .with_client_identity(identity)
-                .with_danger_accept_invalid_certs(!checked)
-                .with_danger_skip_domain_validation(tls.mode != TlsMode::VerifyIdentity),
-        )
+    /// The number in the column of that name; 0 when there is none.
+    pub fn number(&self, name: &str) -> u64 {
+        self.get(name)
+            .and_then(|text| text.parse().ok())
+            .unwrap_or_default()
     }
 }
 
 impl Session {
+    /// A session over a fresh connection whose time limits are still those of the connect.
+    pub(super) fn new(
+        connection: Conn,
+        socket: Arc<SessionSocket>,
+        registration: Registration,
+        options: &ConnectOptions,
+    ) -> Self {
+        Self {
+            connection,
+            socket,
+            _registration: registration,
+            waits: Waits::all(options.connect_timeout),
+            ping_wait: options.connect_timeout,
+            id: 0,
+            flavor: Flavor::parse("", ""),
+            broken: false,
+            in_snapshot: false,
+        }
+    }
+
+    /// Raises the time limits from those of the connect to those of the work.
+    pub(super) fn raise_waits(&mut self, options: &ConnectOptions) -> io::Result<()> {
+        self.waits = Waits {
+            first_row: options.first_row_timeout,
+            later: options.read_timeout,
+        };
+        self.socket.set_read_timeout(options.read_timeout)?;
+        self.socket.set_write_timeout(options.read_timeout)
+    }
+
     /// The one place where a session gets its settings (DESIGN.md section 5).
-    fn configure(&mut self, connector: &Connector, purpose: Purpose) -> Result<(), ServerError> {
+    pub(super) fn configure(
+        &mut self,
+        known: &OnceLock<Flavor>,
+        variables: &[(String, String)],
+        purpose: Purpose,
+    ) -> Result<(), ServerError> {
         let doing = "setting up a session";
         // A proxy's handshake may name another connection than the server's own.
         let row = self.rows(
@@ -292,7 +144,7 @@ impl Session {
                 &row.text(2).unwrap_or_default(),
             )
         };
-        self.flavor = connector.flavor.get_or_init(parse).clone();
+        self.flavor = known.get_or_init(parse).clone();
         self.execute("SET NAMES utf8mb4", doing)?;
         self.execute(&format!("SET SESSION {}", required_settings()), doing)?;
         self.execute(
@@ -305,7 +157,7 @@ impl Session {
         if self.flavor.kind != Kind::TiDb {
             self.set_if_known("sql_quote_show_create=1")?;
         }
-        for (name, value) in &connector.options.session_variables {
+        for (name, value) in variables {
             self.execute(
                 &format!("SET SESSION {name}={value}"),
                 &format!("setting the session variable {name}"),
@@ -314,6 +166,9 @@ impl Session {
         if purpose == Purpose::Rows {
             // Each column's own bytes, with its true charset in the metadata.
             self.execute("SET character_set_results=NULL", doing)?;
+            for setting in self.flavor.optional_row_settings() {
+                self.set_if_known(setting)?;
+            }
         }
         Ok(())
     }
@@ -352,23 +207,28 @@ impl Session {
 
     /// Runs a statement and collects its rows; for small results only.
     pub fn rows(&mut self, sql: &str, doing: &str) -> Result<Vec<TextRow>, ServerError> {
-        let mut source = DriverRows::start(
-            &mut self.connection,
-            &mut self.broken,
-            Arc::clone(&self.socket),
-            sql,
-            doing,
-        )?;
-        let mut rows = Vec::new();
-        while let Some(row) = source.next_row()? {
-            rows.push(TextRow(
-                row.cells().map(|c| c.map(<[u8]>::to_vec)).collect(),
-            ));
-        }
-        Ok(rows)
+        collect(&mut *self.stream(sql, doing)?)
     }
 
-    /// Runs a statement and calls `each` with its rows as they come; for results of any size.
+    /// As [`Session::rows`], with the names of the columns.
+    pub fn named_rows(&mut self, sql: &str, doing: &str) -> Result<Vec<NamedRow>, ServerError> {
+        let mut source = self.stream(sql, doing)?;
+        let names: Arc<[String]> = source
+            .columns()
+            .iter()
+            .map(|column| String::from_utf8_lossy(&column.name).into_owned())
+            .collect();
+        let rows = collect(&mut *source)?.into_iter();
+        Ok(rows
+            .map(|row| NamedRow {
+                names: Arc::clone(&names),
+                row,
+            })
+            .collect())
+    }
+
+    /// Runs a statement whose rows are read as they come; for results of any size. The wait for the first row has its own
+    /// bound: a server may sort for long before it sends anything.
     pub fn stream(
         &mut self,
         sql: &str,
@@ -378,9 +238,33 @@ impl Session {
             &mut self.connection,
             &mut self.broken,
             Arc::clone(&self.socket),
+            self.waits,
             sql,
             doing,
         )?))
+    }
+
+    /// Starts this session's snapshot. Returns at once; it is the caller who makes sure that the moment is right.
+    pub fn start_snapshot(&mut self) -> Result<(), ServerError> {
+        let doing = "starting a snapshot";
+        self.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT", doing)?;
+        self.in_snapshot = true;
+        self.execute("SAVEPOINT rdump", doing)
+    }
+
+    /// Gives the tables read so far back to DDL, without leaving the snapshot: every table that a transaction has read stays
+    /// locked against ALTER, and all queries queue behind it (seen).
+    pub fn release_tables(&mut self) -> Result<(), ServerError> {
+        if self.in_snapshot {
+            self.execute("ROLLBACK TO SAVEPOINT rdump", "releasing a table")?;
+        }
+        Ok(())
+    }
+
+    /// Leaves the snapshot.
+    pub fn end_snapshot(&mut self) -> Result<(), ServerError> {
+        self.in_snapshot = false;
+        self.execute("ROLLBACK", "ending a snapshot")
     }
 
     /// The first row of a result, if it has one.
@@ -388,12 +272,21 @@ impl Session {
         Ok(self.rows(sql, doing)?.into_iter().next())
     }
 
-    /// Asks for a sign of life.
+    /// Asks for a sign of life, for which the server has as long as for a connect.
     pub fn ping(&mut self) -> Result<(), ServerError> {
-        self.connection.ping().map_err(|error| {
-            self.broken = true;
-            ServerError::from_driver("checking that the server is alive", error)
-        })
+        let doing = "checking that the server is alive";
+        let answer = self
+            .socket
+            .set_read_timeout(self.ping_wait)
+            .map_err(mysql::Error::from)
+            .and_then(|()| self.connection.ping());
+        let restored = self.socket.set_read_timeout(self.waits.later);
+        answer
+            .and_then(|()| Ok(restored?))
+            .map_err(|error| {
+                self.broken = true;
+                ServerError::from_driver(doing, error)
+            })
     }
 
     /// Ends another session on the server, whatever it is doing. One that is gone already is no error.
@@ -410,6 +303,16 @@ impl Session {
         self.socket.interrupt();
         self.id
     }
+}
+
+fn collect(source: &mut dyn RowSource) -> Result<Vec<TextRow>, ServerError> {
+    let mut rows = Vec::new();
+    while let Some(row) = source.next_row()? {
+        rows.push(TextRow(
+            row.cells().map(|cell| cell.map(<[u8]>::to_vec)).collect(),
+        ));
+    }
+    Ok(rows)
 }
 
 /// Settings that every supported server knows.

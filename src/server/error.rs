@@ -65,6 +65,12 @@ pub enum ServerError {
         /// The server's text.
         message: String,
     },
+    /// The server shows that an object exists, but not its definition.
+    #[error("This account may not read the definition of {object}")]
+    Hidden {
+        /// Kind and name, as "procedure `a`.`p`".
+        object: String,
+    },
     /// The server sent something that the protocol does not allow.
     #[error("The server's answer makes no sense while {doing}: {what}")]
     Protocol {
@@ -111,7 +117,7 @@ impl ServerError {
             // A name that does not resolve will not resolve in ten seconds either.
             Self::Connect { source, .. } if source.kind() == io::ErrorKind::NotFound => Reach::Run,
             Self::Connect { .. } | Self::Lost { .. } | Self::Protocol { .. } => Reach::Attempt,
-            Self::Tls { .. } => Reach::Run,
+            Self::Tls { .. } | Self::Hidden { .. } => Reach::Run,
             Self::Refused { code, message, .. } | Self::Statement { code, message, .. } => {
                 reach_of(*code, message)
             }
@@ -129,6 +135,7 @@ impl ServerError {
             Self::Statement { code, .. } => {
                 matches!(code, 1053 | 1158..=1161 | 1927 | 2006 | 2013 | 4031)
             }
+            Self::Hidden { .. } => false,
             _ => true,
         }
     }
@@ -147,6 +154,10 @@ impl ServerError {
             }
             (_, Some(1142 | 1044)) => "rdump --dry-run lists the privileges a dump needs",
             (_, Some(8055 | 9006)) => "raise tidb_gc_life_time above the time a dump takes",
+            (Self::Hidden { .. }, _) => {
+                "grant SHOW_ROUTINE (MySQL 8.0.20), SHOW CREATE ROUTINE (MariaDB 11.3) or SELECT on the table mysql.proc, or \
+                 leave routines out with --no-routines"
+            }
             (Self::Connect { .. }, _) => {
                 "check --host and --port, and that the server listens there"
             }

@@ -106,6 +106,22 @@ impl Flavor {
         self.mariadb(10, 3)
     }
 
+    /// Libraries of JavaScript code (MySQL 9.2, `information_schema.LIBRARIES`).
+    pub fn has_libraries(&self) -> bool {
+        self.mysql((9, 2, 0))
+    }
+
+    /// An expression over `information_schema.STATISTICS` that is 1 for an index the optimizer must not use, so that FORCE
+    /// INDEX fails (MySQL 8.0 INVISIBLE, MariaDB 10.6 IGNORED; unknown before, error 1054).
+    pub fn hidden_index_condition(&self) -> &'static str {
+        match self.kind {
+            Kind::MariaDb if self.mariadb(10, 6) => "IGNORED = 'YES'",
+            Kind::MySql if self.mysql((8, 0, 0)) => "IS_VISIBLE = 'NO'",
+            Kind::TiDb => "IS_VISIBLE = 'NO'",
+            _ => "0",
+        }
+    }
+
     /// MySQL's JSON type refuses text of the binary charset (error 3144); MariaDB's JSON is LONGTEXT.
     pub fn has_json_type(&self) -> bool {
         self.kind == Kind::TiDb || self.mysql((5, 7, 8))

@@ -25,6 +25,7 @@ pub(super) struct KeyPart {
     pub whole: bool,
     pub nullable: bool,
     pub index_type: String,
+    pub descending: bool,
     /// Whether the optimizer is told not to use the index.
     pub hidden: bool,
 }
@@ -51,6 +52,7 @@ impl KeyPart {
                     .iter()
                     .filter_map(|part| part.column.clone())
                     .collect(),
+                descending: parts.iter().map(|part| part.descending).collect(),
             })
             .collect();
         keys.sort_by_key(|key| (!key.is_primary(), key.columns.len()));
@@ -77,6 +79,7 @@ mod tests {
             whole: true,
             nullable: false,
             index_type: "BTREE".to_owned(),
+            descending: false,
             hidden: false,
         }
     }

@@ -22,8 +22,6 @@ pub use column::{KeyColumn, KeyKind};
 pub use planner::TablePlanner;
 pub use probe::{KeyProbe, KeyRange, SessionProbe, TableKey};
 
-use crate::catalog::ident::quote;
-
 /// The data of a chunk when no number of rows is asked for.
 pub const DEFAULT_CHUNK_BYTES: u64 = 64 << 20;
 
@@ -53,7 +51,7 @@ pub struct Chunk {
     /// The index that finds the rows. It has to be forced: for a large share of the rows, or with stale statistics, the
     /// optimizer prefers to scan the table, which over all chunks takes time by the square of its size.
     pub force_index: Option<String>,
-    /// The terms of ORDER BY, quoted; empty for none.
+    /// The terms of ORDER BY, as SQL; empty for none.
     pub order_by: Vec<String>,
     /// The key after which the chunk begins, exclusive, as SQL literals; `None` at the start of the table. A bound may name
     /// fewer columns than the key has; it then stands for all keys that begin with it.
@@ -62,32 +60,6 @@ pub struct Chunk {
     pub upper: Option<String>,
     /// How many rows it is expected to hold.
     pub rows_estimate: u64,
-}
-
-impl Chunk {
-    /// What follows the table's name in a SELECT of the chunk's rows, with the user's condition if there is one. Both
-    /// conditions are put in brackets (dumpling#371).
-    pub fn after_table_name(&self, user_condition: Option<&str>) -> String {
-        let partition = self.partition.iter();
-        let partition = partition.map(|name| format!(" PARTITION ({})", quote(name)));
-        let index = self.force_index.iter();
-        let index = index.map(|name| format!(" FORCE INDEX ({})", quote(name)));
-        // A comment at the end of what the user typed must not swallow the bracket.
-        let user = user_condition.map(|condition| format!("({condition}\n)"));
-        let own = self
-            .condition
-            .iter()
-            .map(|condition| format!("({condition})"));
-        let conditions: Vec<String> = user.into_iter().chain(own).collect();
-        let clause = |word: &str, parts: &[String], separator: &str| {
-            (!parts.is_empty()).then(|| format!(" {word} {}", parts.join(separator)))
-        };
-        partition
-            .chain(index)
-            .chain(clause("WHERE", &conditions, " AND "))
-            .chain(clause("ORDER BY", &self.order_by, ", "))
-            .collect()
-    }
 }
 
 /// How large a chunk shall be.

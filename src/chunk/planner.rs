@@ -272,14 +272,6 @@ impl Frame {
 
 /// The key that cuts a table best: the primary key, else one that begins with an integer, else one of few columns.
 fn best_key(table: &Table) -> Option<TableKey> {
-    // Its unique indexes are hash tables, which know no order.
-    if table
-        .engine
-        .as_deref()
-        .is_some_and(|engine| engine.eq_ignore_ascii_case("memory"))
-    {
-        return None;
-    }
     let usable = table
         .keys
         .iter()

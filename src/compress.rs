@@ -136,14 +136,12 @@ impl fmt::Display for Compression {
     }
 }
 
-/// Working memory for one file at a time. A worker makes one and keeps it: a further file allocates nothing.
+/// Working memory for one file at a time. A worker makes one, and gets it back from each finished file: a further file
+/// allocates nothing.
 pub struct Codec {
-    compression: Compression,
     stream: Stream,
     /// Compressed bytes that are not written yet. It never grows.
     block: Vec<u8>,
-    /// Whether a file was begun and not finished.
-    torn: bool,
 }
 
 enum Stream {
@@ -174,24 +172,14 @@ impl Codec {
             Stream::Plain => Vec::new(),
             Stream::Gzip(_) | Stream::Zstd(_) => Vec::with_capacity(BLOCK_BYTES),
         };
-        Ok(Self {
-            compression,
-            stream,
-            block,
-            torn: false,
-        })
+        Ok(Self { stream, block })
     }
 
-    /// Begins a file. What an earlier one that was given up has left here is forgotten.
-    pub fn start<W: Write>(&mut self, writer: W) -> io::Result<Compressor<'_, W>> {
+    /// Begins a file. The codec goes along and is lost with a file that is given up: zlib-rs 0.6.8 forgets an open block of
+    /// level 1 in its reset, so that the next file would be corrupt (seen).
+    pub fn start<W: Write>(mut self, writer: W) -> io::Result<Compressor<W>> {
         self.block.clear();
-        if self.torn {
-            // zlib-rs 0.6.8 forgets an open block of level 1 in its reset: the next file would be corrupt (seen).
-            self.stream = Stream::new(self.compression)?;
-        } else {
-            self.stream.reset()?;
-        }
-        self.torn = true;
+        self.stream.reset()?;
         Ok(Compressor {
             codec: self,
             writer,
@@ -287,23 +275,22 @@ fn zstd_step(
 }
 
 /// Compresses what is written to it into `W`, in blocks of a mebibyte. Without [`Compressor::finish`] the file is torn.
-pub struct Compressor<'codec, W> {
-    codec: &'codec mut Codec,
+pub struct Compressor<W> {
+    codec: Codec,
     writer: W,
 }
 
-impl<W: Write> Compressor<'_, W> {
-    /// Completes the stream, writes and flushes all of it. Returns the writer.
-    pub fn finish(mut self) -> io::Result<W> {
+impl<W: Write> Compressor<W> {
+    /// Completes the stream, writes and flushes all of it. Returns the writer, and the codec for the next file.
+    pub fn finish(mut self) -> io::Result<(W, Codec)> {
         self.run(&[], Goal::Finish)?;
-        self.codec.torn = false;
         self.write_block()?;
         self.writer.flush()?;
-        Ok(self.writer)
+        Ok((self.writer, self.codec))
     }
 
     fn run(&mut self, mut input: &[u8], goal: Goal) -> io::Result<()> {
-        let Codec { stream, block, .. } = &mut *self.codec;
+        let Codec { stream, block } = &mut self.codec;
         while !stream.step(&mut input, block, goal)? {
             self.writer.write_all(block)?;
             block.clear();
@@ -319,7 +306,7 @@ impl<W: Write> Compressor<'_, W> {
 }
 
 /// After an error the stream is torn: the file must be given up.
-impl<W: Write> Write for Compressor<'_, W> {
+impl<W: Write> Write for Compressor<W> {
     /// Takes all bytes, but for [`Compression::None`], which takes what the writer takes.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if matches!(self.codec.stream, Stream::Plain) {

@@ -21,7 +21,7 @@ pub enum Error {
         source: ServerError,
     },
     /// A chunk of a table failed for good.
-    #[error("Table {table} could not be dumped (chunk {chunk}, tried {attempts} times)")]
+    #[error("table {table} could not be dumped (chunk {chunk}, tried {attempts} times)")]
     Chunk {
         /// The table, quoted.
         table: String,
@@ -34,7 +34,7 @@ pub enum Error {
         source: ServerError,
     },
     /// A session could not return to the snapshot.
-    #[error("Table {table} could not be dumped any further (chunk {chunk})")]
+    #[error("table {table} could not be dumped any further (chunk {chunk})")]
     Rejoin {
         /// The table, quoted.
         table: String,
@@ -45,10 +45,10 @@ pub enum Error {
         source: SnapshotError,
     },
     /// No snapshot.
-    #[error("The dump could not start")]
+    #[error("the dump could not start")]
     Snapshot(#[from] SnapshotError),
     /// A table could not be cut into chunks.
-    #[error("Table {table} could not be cut into chunks")]
+    #[error("table {table} could not be cut into chunks")]
     Plan {
         /// The table, quoted.
         table: String,
@@ -57,7 +57,7 @@ pub enum Error {
         source: PlanError,
     },
     /// A file could not be written.
-    #[error("The dump could not be written")]
+    #[error("the dump could not be written")]
     Storage(#[from] StorageError),
     /// Some tables failed; all others were dumped.
     #[error("{} could not be dumped: {}", count(.failures.len()), .failures.join("; "))]
@@ -74,7 +74,7 @@ pub enum Error {
         hint: Option<String>,
     },
     /// The run was cancelled from outside.
-    #[error("The dump was interrupted")]
+    #[error("the dump was interrupted")]
     Interrupted,
 }
 
@@ -101,7 +101,7 @@ impl Error {
 
 fn count(tables: usize) -> String {
     match tables {
-        1 => "One table".to_owned(),
+        1 => "one table".to_owned(),
         n => format!("{n} tables"),
     }
 }

@@ -1,6 +1,10 @@
 //! rdump: a streaming, parallel logical dumper for MySQL, MariaDB and TiDB.
 pub mod cancel;
 pub mod catalog;
+pub mod compress;
+pub mod manifest;
+pub mod progress;
 pub mod retry;
 pub mod secret;
 pub mod server;
+pub mod storage;

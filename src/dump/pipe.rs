@@ -84,7 +84,7 @@ impl FileWriter {
         codec: &mut Option<Codec>,
     ) -> Result<Self, StorageError> {
         let sink = options.storage.create(&name)?;
-        let failed = |source| StorageError::write(&name, source);
+        let failed = |source| StorageError::from_write(source, &name);
         let codec = match codec.take() {
             Some(codec) => codec,
             None => Codec::new(options.compression)
@@ -105,7 +105,7 @@ impl FileWriter {
         self.raw_bytes += bytes.len() as u64;
         self.compressor
             .write_all(bytes)
-            .map_err(|source| StorageError::write(&self.name, source))
+            .map_err(|source| StorageError::from_write(source, &self.name))
     }
 
     /// Completes the file; gives the codec back.
@@ -113,7 +113,7 @@ impl FileWriter {
         let (counted, used) = self
             .compressor
             .finish()
-            .map_err(|source| StorageError::write(&self.name, source))?;
+            .map_err(|source| StorageError::from_write(source, &self.name))?;
         *codec = Some(used);
         let staged = counted.sink.finish()?;
         Ok(StagedFile {

@@ -20,7 +20,7 @@ pub enum Reach {
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// No connection could be made.
-    #[error("Cannot connect to {server}")]
+    #[error("cannot connect to {server}")]
     Connect {
         /// Host and port, or socket.
         server: String,
@@ -39,7 +39,7 @@ pub enum ServerError {
         message: String,
     },
     /// TLS was asked for and could not be had.
-    #[error("No TLS connection to {server}: {reason}")]
+    #[error("no TLS connection to {server}: {reason}")]
     Tls {
         /// Host and port, or socket.
         server: String,
@@ -47,7 +47,7 @@ pub enum ServerError {
         reason: String,
     },
     /// The connection ended or did not answer in time.
-    #[error("The connection to the server was lost while {doing}")]
+    #[error("the connection to the server was lost while {doing}")]
     Lost {
         /// The statement's purpose, as "reading the rows of `a`.`b`".
         doing: String,
@@ -56,7 +56,7 @@ pub enum ServerError {
         source: io::Error,
     },
     /// The server answered a statement with an error.
-    #[error("The server failed while {doing}: {message} (error {code})")]
+    #[error("the server failed while {doing}: {message} (error {code})")]
     Statement {
         /// The statement's purpose.
         doing: String,
@@ -72,7 +72,7 @@ pub enum ServerError {
         object: String,
     },
     /// The server sent something that the protocol does not allow.
-    #[error("The server's answer makes no sense while {doing}: {what}")]
+    #[error("the server's answer makes no sense while {doing}: {what}")]
     Protocol {
         /// The statement's purpose.
         doing: String,

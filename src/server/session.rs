@@ -281,12 +281,10 @@ impl Session {
             .map_err(mysql::Error::from)
             .and_then(|()| self.connection.ping());
         let restored = self.socket.set_read_timeout(self.waits.later);
-        answer
-            .and_then(|()| Ok(restored?))
-            .map_err(|error| {
-                self.broken = true;
-                ServerError::from_driver(doing, error)
-            })
+        answer.and_then(|()| Ok(restored?)).map_err(|error| {
+            self.broken = true;
+            ServerError::from_driver(doing, error)
+        })
     }
 
     /// Ends another session on the server, whatever it is doing. One that is gone already is no error.

@@ -5,6 +5,7 @@
 
 mod harness;
 mod harness_dump;
+mod harness_fixtures;
 mod harness_proxy;
 mod harness_restore;
 mod harness_server;

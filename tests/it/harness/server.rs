@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use mysql::{Conn, Opts, OptsBuilder};
 
+use super::database::drop_orphans;
 use super::dev_server::{Facts, Kind, dev_server, script};
 use super::query::{Query, Row};
 
@@ -321,7 +322,10 @@ impl Drop for Instance {
 /// A shared instance; `RDUMP_TEST_INSTANCES` lets `make test` have its own.
 fn shared(kind: Kind, suffix: &str) -> Availability {
     let prefix = std::env::var("RDUMP_TEST_INSTANCES").unwrap_or_default();
-    start(kind, &format!("{prefix}{}{suffix}", kind.word()), "", false)
+    let name = format!("{prefix}{}{suffix}", kind.word());
+    let server = start(kind, &name, "", false)?;
+    drop_orphans(&server);
+    Ok(server)
 }
 
 fn start(kind: Kind, name: &str, options: &str, private: bool) -> Availability {

@@ -1,10 +1,11 @@
 //! `Job`: one chunk to be read, with all a worker needs to read it, and `Report`: what became of it.
 //!
-//! Owns the SELECT of a chunk, which names its columns. The conditions after the table's name it leaves to `chunk/`.
+//! Owns the SELECT of a chunk, which names its columns. Which rows are in a chunk it leaves to `chunk/`.
 
 use std::sync::Arc;
 
 use crate::catalog::column::Column;
+use crate::catalog::ident::quote;
 use crate::catalog::table::Table;
 use crate::chunk::Chunk;
 use crate::error::Error;
@@ -100,12 +101,31 @@ impl TableJob {
 }
 
 impl Job {
-    /// The statement that reads the chunk.
+    /// The statement that reads the chunk. The user's condition stands in brackets, so that an OR in it cannot reach the
+    /// chunk's bounds (dumpling#371), and ends its line, so that a comment in it cannot reach the bracket.
     pub fn sql(&self) -> String {
-        let after = self
-            .chunk
-            .after_table_name(self.table.user_condition.as_deref());
-        self.table.select.clone() + &after
+        let chunk = &self.chunk;
+        let mut sql = self.table.select.clone();
+        if let Some(partition) = &chunk.partition {
+            sql += &format!(" PARTITION ({})", quote(partition));
+        }
+        if let Some(index) = &chunk.force_index {
+            sql += &format!(" FORCE INDEX ({})", quote(index));
+        }
+        let user = self.table.user_condition.as_ref();
+        let own = chunk.condition.as_ref();
+        let conditions: Vec<_> = user
+            .map(|condition| format!("({condition}\n)"))
+            .into_iter()
+            .chain(own.map(|condition| format!("({condition})")))
+            .collect();
+        if !conditions.is_empty() {
+            sql += &format!(" WHERE {}", conditions.join(" AND "));
+        }
+        if !chunk.order_by.is_empty() {
+            sql += &format!(" ORDER BY {}", chunk.order_by.join(", "));
+        }
+        sql
     }
 
     /// "reading `a`.`b` chunk 7": completes "The server failed while …".

@@ -32,14 +32,14 @@ files_of_kind() {
 }
 
 load_file() {
-  local file=$1 port=$2 kind=$3 database=()
+  local file=$1 port=$2 kind=$3 selected=()
   # The files of the sample need no percent-decoding.
-  [ "$kind" = schema-create ] || database=(--database="$(basename "$file" | sed -E 's/(-schema-post\.sql|\.).*//')")
+  [ "$kind" = schema-create ] || selected=(--database="$(basename "$file" | sed -E 's/(-schema-post\.sql|\.).*//')")
   case $file in
     *.gz) gzip -dc "$file" ;;
     *.zst) zstd -qdc "$file" ;;
     *) cat "$file" ;;
-  esac | client "$port" "${database[@]}" || die "the client could not load $file"
+  esac | client "$port" "${selected[@]}" || die "the client could not load $file"
 }
 
 # fingerprint PORT DATABASE: definitions of all objects, and rows and checksum of each table.

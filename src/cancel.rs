@@ -74,10 +74,11 @@ impl CancelToken {
     /// Puts a socket on the list. If the token is cancelled already, the socket is interrupted before this returns.
     pub fn register(&self, socket: Arc<dyn Interrupt>) -> Registration {
         let id = self.0.next_id.fetch_add(1, Ordering::Relaxed);
-        self.lock().push((id, Arc::clone(&socket)));
+        let late = Arc::clone(&socket);
+        self.lock().push((id, socket));
         // After the push: a cancel between the two finds the socket on the list, or is seen here.
         if self.is_cancelled() {
-            socket.interrupt();
+            late.interrupt();
         }
         Registration {
             token: self.clone(),

@@ -3,6 +3,8 @@
 //! Owns the numbers: attempts, first pause, longest pause, jitter. It holds no clock and no source of chance; both are
 //! passed in, so that tests need neither.
 
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
 use std::time::Duration;
 
 /// How often something is tried and how long the pauses are.
@@ -47,6 +49,16 @@ impl Default for RetryPolicy {
     fn default() -> Self {
         Self::with_attempts(10)
     }
+}
+
+/// A number from 0..1 for [`RetryPolicy::pause_after`]: different in every process and call, and nothing more.
+pub fn chance() -> f64 {
+    // A fresh RandomState is seeded by the standard library; hashing nothing gives its seed back, scrambled.
+    let bits = RandomState::new().hash_one(()) >> 11;
+    // 53 bits fit a double exactly.
+    #[allow(clippy::cast_precision_loss)]
+    let chance = bits as f64 / (1_u64 << 53) as f64;
+    chance
 }
 
 #[cfg(test)]

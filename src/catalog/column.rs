@@ -104,6 +104,23 @@ pub struct Column {
 }
 
 impl Column {
+    /// Reads name, DATA_TYPE, COLUMN_TYPE, CHARACTER_SET_NAME, IS_NULLABLE and EXTRA, in that order.
+    pub(super) fn read(mut cell: impl FnMut(usize) -> Option<String>) -> Self {
+        let extra = cell(5).unwrap_or_default().to_uppercase();
+        // Word by word: DEFAULT_GENERATED marks a mere default (mydumper#273). A column whose EXTRA says so is generated on
+        // every server, also the row start and end of MariaDB's system versioning; GENERATION_EXPRESSION is unknown to 5.6.
+        let has = |word| extra.split([' ', ',']).any(|w| w == word);
+        Self {
+            name: cell(0).unwrap_or_default(),
+            data_type: cell(1).unwrap_or_default().to_lowercase(),
+            column_type: cell(2).unwrap_or_default(),
+            charset: cell(3),
+            nullable: cell(4).as_deref() == Some("YES"),
+            generated: has("VIRTUAL") || has("STORED") || has("PERSISTENT"),
+            invisible: has("INVISIBLE"),
+        }
+    }
+
     /// Whether the type is an integer, so that ranges can be computed.
     pub fn is_integer(&self) -> bool {
         matches!(
@@ -121,5 +138,42 @@ impl Column {
         } else {
             name
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_extra(extra: &str) -> Column {
+        let cells = ["c", "int", "int(11)", "", "YES", extra].map(str::to_owned);
+        Column::read(|index| Some(cells[index].clone()))
+    }
+
+    #[test]
+    fn only_a_computed_column_is_generated() {
+        for extra in [
+            "VIRTUAL GENERATED",
+            "STORED GENERATED",
+            "PERSISTENT",
+            "STORED GENERATED, INVISIBLE",
+        ] {
+            assert!(with_extra(extra).generated, "{extra}");
+        }
+        for extra in [
+            "",
+            "auto_increment",
+            "DEFAULT_GENERATED on update CURRENT_TIMESTAMP(3)",
+            "INVISIBLE",
+        ] {
+            assert!(!with_extra(extra).generated, "{extra}");
+        }
+    }
+
+    #[test]
+    fn an_invisible_column_is_told_from_a_visible_one() {
+        assert!(with_extra("STORED GENERATED, INVISIBLE").invisible);
+        assert!(with_extra("auto_increment INVISIBLE").invisible);
+        assert!(!with_extra("auto_increment").invisible);
     }
 }

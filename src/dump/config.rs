@@ -4,7 +4,6 @@
 //! and every check that needs no server, it leaves to `cli/`.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use crate::catalog::filter::TableFilter;
 use crate::catalog::ident::ObjectName;
@@ -12,6 +11,7 @@ use crate::compress::Compression;
 use crate::format::Format;
 use crate::retry::RetryPolicy;
 use crate::server::ConnectOptions;
+pub use crate::server::snapshot::{ConsistencyMode, ConsistencyOptions};
 
 /// Everything [`crate::dump::run`] needs to know.
 #[derive(Debug, Clone)]
@@ -61,6 +61,13 @@ pub struct Selection {
     pub filter: TableFilter,
 }
 
+impl Selection {
+    /// Whether all databases are dumped.
+    pub fn is_everything(&self) -> bool {
+        self.databases.is_empty() && self.tables.is_empty() && !self.filter.is_custom()
+    }
+}
+
 /// Which kinds of object are dumped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // one switch per kind, as on the command line
@@ -79,40 +86,4 @@ pub struct Objects {
     pub events: bool,
     /// Sequences.
     pub sequences: bool,
-}
-
-/// How to get one point in time (DESIGN.md section 5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ConsistencyMode {
-    /// The best that the server and the privileges allow.
-    Auto,
-    /// A short global lock while all snapshots start.
-    Flush,
-    /// Snapshots proven equal, or started under short table locks.
-    Snapshot,
-    /// Tables locked to the end.
-    Lock,
-    /// No promise.
-    None,
-}
-
-/// The options around [`ConsistencyMode`].
-#[derive(Debug, Clone)]
-pub struct ConsistencyOptions {
-    /// The mode asked for.
-    pub mode: ConsistencyMode,
-    /// TiDB: the TSO or time to read at.
-    pub snapshot: Option<String>,
-    /// How long one lock request may wait.
-    pub lock_wait_timeout: Duration,
-    /// MySQL: no global lock is asked for while a query older than this runs.
-    pub long_query_guard: Duration,
-    /// Snapshot sessions held in reserve.
-    pub spare_connections: usize,
-    /// How much data of tables without snapshots may be read while the lock is held.
-    pub locked_data_limit_bytes: u64,
-    /// Whether tables without snapshots may be dumped inconsistently.
-    pub inconsistent_tables: bool,
-    /// MySQL: whether LOCK INSTANCE FOR BACKUP is held to the end.
-    pub backup_lock: bool,
 }

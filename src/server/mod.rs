@@ -3,9 +3,19 @@
 //! Owns connections and everything said over them: settings, snapshots, positions, rows. What a table is it leaves to
 //! `catalog/`, which table is read when to `dump/`.
 
+pub mod connector;
+mod driver;
 pub mod error;
+pub mod extra;
 pub mod flavor;
+mod lock;
+pub mod position;
+pub mod reaper;
 pub mod rows;
+pub mod session;
+pub mod snapshot;
+mod socket;
+mod starter;
 
 use std::path::PathBuf;
 use std::time::Duration;

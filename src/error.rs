@@ -1,0 +1,102 @@
+//! `Error`: what ended a run, on which object, with what the shell is told.
+//!
+//! Owns the sentence a person reads first; the causes below it are the rooms' own errors, reached by `source()`. A message
+//! never repeats its cause.
+
+use crate::server::error::ServerError;
+use crate::server::snapshot::SnapshotError;
+use crate::storage::StorageError;
+
+/// A run that did not end in a whole dump.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The server could not be reached, or failed on something that is no table.
+    #[error("{what} failed")]
+    Server {
+        /// What was being done, as "Reading the list of tables".
+        what: String,
+        /// Why.
+        #[source]
+        source: ServerError,
+    },
+    /// A chunk of a table failed for good.
+    #[error("table {table} could not be dumped (chunk {chunk}, tried {attempts} times)")]
+    Chunk {
+        /// The table, quoted.
+        table: String,
+        /// The chunk's number.
+        chunk: u64,
+        /// How often it was tried.
+        attempts: u32,
+        /// The last failure.
+        #[source]
+        source: ServerError,
+    },
+    /// A session could not return to the snapshot.
+    #[error("table {table} could not be dumped any further (chunk {chunk})")]
+    Rejoin {
+        /// The table, quoted.
+        table: String,
+        /// The chunk's number.
+        chunk: u64,
+        /// Why not.
+        #[source]
+        source: SnapshotError,
+    },
+    /// No snapshot.
+    #[error("the dump could not start")]
+    Snapshot(#[from] SnapshotError),
+    /// A file could not be written.
+    #[error("the dump could not be written")]
+    Storage(#[from] StorageError),
+    /// Some tables failed; all others were dumped.
+    #[error("{} could not be dumped: {}", count(.failures.len()), .failures.join("; "))]
+    Tables {
+        /// Each table with its reason.
+        failures: Vec<String>,
+    },
+    /// The request cannot be met by this server.
+    #[error("{message}")]
+    Request {
+        /// The sentence.
+        message: String,
+        /// What the user can do.
+        hint: Option<String>,
+    },
+    /// The run was cancelled from outside.
+    #[error("the dump was interrupted")]
+    Interrupted,
+}
+
+impl Error {
+    /// A failure of the server while doing something that concerns no single table.
+    pub fn server(what: &str, source: ServerError) -> Self {
+        Self::Server {
+            what: what.to_owned(),
+            source,
+        }
+    }
+
+    /// What the shell is told (DESIGN.md section 9): there is no whole dump.
+    pub fn exit_code(&self) -> u8 {
+        1
+    }
+
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Server { source, .. } | Self::Chunk { source, .. } => source.hint(),
+            Self::Rejoin { source, .. } | Self::Snapshot(source) => source.hint(),
+            Self::Storage(source) => source.hint(),
+            Self::Request { hint, .. } => hint.clone(),
+            Self::Tables { .. } | Self::Interrupted => None,
+        }
+    }
+}
+
+fn count(tables: usize) -> String {
+    match tables {
+        1 => "one table".to_owned(),
+        n => format!("{n} tables"),
+    }
+}

@@ -1,0 +1,210 @@
+//! `Connector`: opens sessions to one server.
+//!
+//! Owns the way to the server: addresses, time limits of the connect, TLS, what the driver is told. What a session is told
+//! once it is open it leaves to `session.rs`.
+
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::{Arc, OnceLock};
+
+use mysql::{ClientIdentity, Conn, DriverError, Opts, OptsBuilder, SslOpts};
+
+use super::error::ServerError;
+use super::flavor::Flavor;
+use super::session::{Purpose, Session};
+use super::socket::SessionSocket;
+use super::{ConnectOptions, TlsMode};
+use crate::cancel::{CancelToken, Interrupt};
+
+/// The largest packet the protocol allows, and so the widest row (MySQL manual, max_allowed_packet).
+const LARGEST_PACKET_BYTES: usize = 1 << 30;
+/// First keepalive probe after so much silence; then [`KEEPALIVE_PROBES`] of [`KEEPALIVE_INTERVAL_SECONDS`].
+const KEEPALIVE_IDLE_MS: u32 = 30_000;
+const KEEPALIVE_INTERVAL_SECONDS: u32 = 10;
+const KEEPALIVE_PROBES: u32 = 3;
+/// How long sent bytes may stay unacknowledged (`TCP_USER_TIMEOUT`).
+const USER_TIMEOUT_MS: u32 = 60_000;
+
+/// Opens sessions to one server.
+#[derive(Clone)]
+pub struct Connector {
+    options: Arc<ConnectOptions>,
+    cancel: CancelToken,
+    flavor: Arc<OnceLock<Flavor>>,
+}
+
+impl Connector {
+    /// A connector; nothing is opened yet. Every session registers its socket with `cancel`.
+    pub fn new(options: ConnectOptions, cancel: CancelToken) -> Self {
+        Self {
+            options: Arc::new(options),
+            cancel,
+            flavor: Arc::default(),
+        }
+    }
+
+    /// Host and port, or the socket: for messages.
+    pub fn server(&self) -> String {
+        match &self.options.socket {
+            Some(path) => path.display().to_string(),
+            None => format!("{}:{}", self.options.host, self.options.port),
+        }
+    }
+
+    /// The token whose cancellation interrupts all sessions.
+    pub fn cancel_token(&self) -> &CancelToken {
+        &self.cancel
+    }
+
+    /// Opens a session and gives it its settings.
+    pub fn open(&self, purpose: Purpose) -> Result<Session, ServerError> {
+        let connection = self.connect()?;
+        let lost = |source| ServerError::Connect {
+            server: self.server(),
+            source,
+        };
+        let socket = Arc::new(SessionSocket::of(&connection).map_err(lost)?);
+        let registration = self
+            .cancel
+            .register(Arc::clone(&socket) as Arc<dyn Interrupt>);
+        let mut session = Session::new(connection, socket, registration, &self.options);
+        session.configure(&self.flavor, &self.options.session_variables, purpose)?;
+        session.raise_waits(&self.options).map_err(lost)?;
+        Ok(session)
+    }
+
+    /// Tries every address of the host in turn; the `mysql` crate would try the first one only (io/tcp.rs).
+    fn connect(&self) -> Result<Conn, ServerError> {
+        let options = &self.options;
+        let base = self.driver_options();
+        // The crate checks the certificate against the host it connects to, so here it must get the name.
+        if options.socket.is_some() || options.tls.mode == TlsMode::VerifyIdentity {
+            return self.connect_once(base.ip_or_hostname(Some(options.host.clone())));
+        }
+        let mut failure = None;
+        for address in self.addresses()? {
+            let opts = base
+                .clone()
+                .ip_or_hostname(Some(address.ip().to_string()))
+                .tcp_port(address.port());
+            match self.connect_once(opts) {
+                Err(error @ ServerError::Connect { .. }) => failure = Some(error),
+                done => return done,
+            }
+        }
+        Err(failure.unwrap_or_else(|| ServerError::Connect {
+            server: self.server(),
+            source: io::Error::new(io::ErrorKind::NotFound, "the name has no address"),
+        }))
+    }
+
+    fn addresses(&self) -> Result<Vec<SocketAddr>, ServerError> {
+        let name = (self.options.host.as_str(), self.options.port);
+        match name.to_socket_addrs() {
+            Ok(addresses) => Ok(addresses.collect()),
+            Err(source) => Err(ServerError::Connect {
+                server: self.server(),
+                source: io::Error::new(io::ErrorKind::NotFound, source.to_string()),
+            }),
+        }
+    }
+
+    fn connect_once(&self, opts: OptsBuilder) -> Result<Conn, ServerError> {
+        let tls = self.tls_options();
+        match Conn::new(Opts::from(opts.clone().ssl_opts(tls.clone()))) {
+            Err(
+                mysql::Error::TlsError(_) | mysql::Error::DriverError(DriverError::TlsNotSupported),
+            ) if self.options.tls.mode == TlsMode::Preferred => {
+                log::debug!("{} offers no TLS that can be used", self.server());
+                Conn::new(Opts::from(opts))
+            }
+            done => done,
+        }
+        .map_err(|error| self.connect_error(error))
+    }
+
+    fn connect_error(&self, error: mysql::Error) -> ServerError {
+        let server = self.server();
+        match error {
+            mysql::Error::MySqlError(e) => ServerError::Refused {
+                server,
+                code: e.code,
+                message: e.message,
+            },
+            mysql::Error::TlsError(e) => ServerError::Tls {
+                server,
+                reason: e.to_string(),
+            },
+            mysql::Error::DriverError(DriverError::TlsNotSupported) => ServerError::Tls {
+                server,
+                reason: "the server does not offer it".to_owned(),
+            },
+            mysql::Error::DriverError(DriverError::UnknownAuthPlugin(name)) => {
+                ServerError::Refused {
+                    server,
+                    code: 2059,
+                    message: format!(
+                        "the account uses the authentication plug-in {name}, which rdump does not have"
+                    ),
+                }
+            }
+            mysql::Error::DriverError(DriverError::CouldNotConnect(Some((_, text, kind)))) => {
+                ServerError::Connect {
+                    server,
+                    source: io::Error::new(kind, text),
+                }
+            }
+            mysql::Error::IoError(source) => ServerError::Connect { server, source },
+            other => ServerError::Connect {
+                server,
+                source: io::Error::other(other.to_string()),
+            },
+        }
+    }
+
+    fn driver_options(&self) -> OptsBuilder {
+        let options = &self.options;
+        let socket = options.socket.as_ref().map(|path| path.to_string_lossy());
+        OptsBuilder::new()
+            .tcp_port(options.port)
+            .socket(socket.map(String::from))
+            // On by default, it moves a connection to 127.0.0.1 to the server's own socket, past tunnels and proxies.
+            .prefer_socket(false)
+            .user(Some(options.user.clone()))
+            .pass(
+                options
+                    .password
+                    .as_ref()
+                    .map(|secret| secret.expose().to_owned()),
+            )
+            .stmt_cache_size(0)
+            .max_allowed_packet(Some(LARGEST_PACKET_BYTES))
+            .tcp_connect_timeout(Some(options.connect_timeout))
+            // The handshake waits for these; they are raised on the duplicate descriptor once the session is set up.
+            .read_timeout(Some(options.connect_timeout))
+            .write_timeout(Some(options.connect_timeout))
+            .tcp_keepalive_time_ms(Some(KEEPALIVE_IDLE_MS))
+            .tcp_keepalive_probe_interval_secs(Some(KEEPALIVE_INTERVAL_SECONDS))
+            .tcp_keepalive_probe_count(Some(KEEPALIVE_PROBES))
+            .tcp_user_timeout_ms(Some(USER_TIMEOUT_MS))
+    }
+
+    fn tls_options(&self) -> Option<SslOpts> {
+        let tls = &self.options.tls;
+        if tls.mode == TlsMode::Disabled || self.options.socket.is_some() {
+            return None;
+        }
+        let identity = match (&tls.cert, &tls.key) {
+            (Some(cert), Some(key)) => Some(ClientIdentity::new(cert.clone(), key.clone())),
+            _ => None,
+        };
+        let checked = matches!(tls.mode, TlsMode::VerifyCa | TlsMode::VerifyIdentity);
+        Some(
+            SslOpts::default()
+                .with_root_cert_path(tls.ca.clone())
+                .with_client_identity(identity)
+                .with_danger_accept_invalid_certs(!checked)
+                .with_danger_skip_domain_validation(tls.mode != TlsMode::VerifyIdentity),
+        )
+    }
+}

@@ -1,0 +1,323 @@
+//! `Session`: an open connection, and everything that is said over it.
+//!
+//! Owns the settings every session gets, first or rebuilt, in one place (`configure`). A
+//! session that failed in mid-result is broken and says so; it is never used again. Which session stands in which
+//! snapshot it leaves to `snapshot.rs`, who ends sessions on the server to the coordinator.
+
+use std::io;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use mysql::Conn;
+
+use super::ConnectOptions;
+use super::driver::{DriverRows, Waits};
+use super::error::ServerError;
+use super::flavor::{Flavor, Kind};
+use super::rows::RowSource;
+use super::socket::SessionSocket;
+use crate::cancel::{Interrupt, Registration};
+
+/// How long the server may wait for us to take bytes before it hangs up: our disk may be slow, but not without end.
+const NET_WRITE_TIMEOUT_SECONDS: u32 = 3600;
+/// How long an idle session is kept: longer than the default 8 h, so that a spare outlives a long dump.
+const WAIT_TIMEOUT_SECONDS: u32 = 86_400;
+
+/// What a session is for; it decides the settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Catalog, DDL, positions: text arrives as utf8mb4.
+    Metadata,
+    /// Rows: text arrives in each column's own charset.
+    Rows,
+}
+
+/// An open, configured connection.
+pub struct Session {
+    connection: Conn,
+    socket: Arc<SessionSocket>,
+    _registration: Registration,
+    waits: Waits,
+    ping_wait: Duration,
+    id: u64,
+    flavor: Flavor,
+    broken: bool,
+    in_snapshot: bool,
+}
+
+/// A row of a small result, owned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextRow(Vec<Option<Vec<u8>>>);
+
+impl TextRow {
+    /// The bytes of column `index`; `None` for NULL or no such column.
+    pub fn bytes(&self, index: usize) -> Option<&[u8]> {
+        self.0.get(index)?.as_deref()
+    }
+
+    /// Column `index` as text; bytes that are no UTF-8 are replaced, so use it for names and words only.
+    pub fn text(&self, index: usize) -> Option<String> {
+        self.bytes(index)
+            .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    /// Column `index` as a number; `None` for NULL and for what is no number.
+    pub fn number(&self, index: usize) -> Option<u64> {
+        std::str::from_utf8(self.bytes(index)?).ok()?.parse().ok()
+    }
+}
+
+/// A row of a small result with the names of its columns, for statements whose columns differ between servers.
+#[derive(Debug, Clone)]
+pub struct NamedRow {
+    names: Arc<[String]>,
+    row: TextRow,
+}
+
+impl NamedRow {
+    /// The text of the column of that name (in any case); `None` for NULL and for no such column.
+    pub fn get(&self, name: &str) -> Option<String> {
+        let index = self
+            .names
+            .iter()
+            .position(|n| n.eq_ignore_ascii_case(name))?;
+        self.row.text(index)
+    }
+
+    /// The number in the column of that name; 0 when there is none.
+    pub fn number(&self, name: &str) -> u64 {
+        self.get(name)
+            .and_then(|text| text.parse().ok())
+            .unwrap_or_default()
+    }
+}
+
+impl Session {
+    /// A session over a fresh connection whose time limits are still those of the connect.
+    pub(super) fn new(
+        connection: Conn,
+        socket: Arc<SessionSocket>,
+        registration: Registration,
+        options: &ConnectOptions,
+    ) -> Self {
+        Self {
+            connection,
+            socket,
+            _registration: registration,
+            waits: Waits::all(options.connect_timeout),
+            ping_wait: options.connect_timeout,
+            id: 0,
+            flavor: Flavor::parse("", ""),
+            broken: false,
+            in_snapshot: false,
+        }
+    }
+
+    /// Raises the time limits from those of the connect to those of the work.
+    pub(super) fn raise_waits(&mut self, options: &ConnectOptions) -> io::Result<()> {
+        self.waits = Waits {
+            first_row: options.first_row_timeout,
+            later: options.read_timeout,
+        };
+        self.socket.set_read_timeout(options.read_timeout)?;
+        self.socket.set_write_timeout(options.read_timeout)
+    }
+
+    /// The one place where a session gets its settings (DESIGN.md section 5).
+    pub(super) fn configure(
+        &mut self,
+        known: &OnceLock<Flavor>,
+        variables: &[(String, String)],
+        purpose: Purpose,
+    ) -> Result<(), ServerError> {
+        let doing = "setting up a session";
+        // A proxy's handshake may name another connection than the server's own.
+        let row = self.rows(
+            "SELECT CONNECTION_ID(), @@version, @@version_comment",
+            doing,
+        )?;
+        let row = row.first().cloned().unwrap_or(TextRow(Vec::new()));
+        self.id = row.number(0).unwrap_or_default();
+        let parse = || {
+            Flavor::parse(
+                &row.text(1).unwrap_or_default(),
+                &row.text(2).unwrap_or_default(),
+            )
+        };
+        self.flavor = known.get_or_init(parse).clone();
+        self.execute("SET NAMES utf8mb4", doing)?;
+        self.execute(&format!("SET SESSION {}", required_settings()), doing)?;
+        self.execute(
+            "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+            doing,
+        )?;
+        for setting in self.flavor.optional_settings() {
+            self.set_if_known(setting)?;
+        }
+        if self.flavor.kind != Kind::TiDb {
+            self.set_if_known("sql_quote_show_create=1")?;
+        }
+        for (name, value) in variables {
+            self.execute(
+                &format!("SET SESSION {name}={value}"),
+                &format!("setting the session variable {name}"),
+            )?;
+        }
+        if purpose == Purpose::Rows {
+            // Each column's own bytes, with its true charset in the metadata.
+            self.execute("SET character_set_results=NULL", doing)?;
+            for setting in self.flavor.optional_row_settings() {
+                self.set_if_known(setting)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets a variable that some servers or accounts do not have; a refusal by the server is no error.
+    pub fn set_if_known(&mut self, assignment: &str) -> Result<bool, ServerError> {
+        match self.execute(&format!("SET SESSION {assignment}"), "setting up a session") {
+            Ok(()) => Ok(true),
+            Err(error @ ServerError::Statement { .. }) if !error.is_transient() => {
+                log::debug!("{error}");
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The connection's id on the server itself, as KILL wants it.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Which server this is.
+    pub fn flavor(&self) -> &Flavor {
+        &self.flavor
+    }
+
+    /// Whether the session must not be used again.
+    pub fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// Runs a statement whose result does not matter. `doing` completes "The server failed while …".
+    pub fn execute(&mut self, sql: &str, doing: &str) -> Result<(), ServerError> {
+        self.rows(sql, doing).map(drop)
+    }
+
+    /// Runs a statement and collects its rows; for small results only.
+    pub fn rows(&mut self, sql: &str, doing: &str) -> Result<Vec<TextRow>, ServerError> {
+        collect(&mut *self.stream(sql, doing)?)
+    }
+
+    /// As [`Session::rows`], with the names of the columns.
+    pub fn named_rows(&mut self, sql: &str, doing: &str) -> Result<Vec<NamedRow>, ServerError> {
+        let mut source = self.stream(sql, doing)?;
+        let names: Arc<[String]> = source
+            .columns()
+            .iter()
+            .map(|column| String::from_utf8_lossy(&column.name).into_owned())
+            .collect();
+        let rows = collect(&mut *source)?.into_iter();
+        Ok(rows
+            .map(|row| NamedRow {
+                names: Arc::clone(&names),
+                row,
+            })
+            .collect())
+    }
+
+    /// Runs a statement whose rows are read as they come; for results of any size. The wait for the first row has its own
+    /// bound: a server may sort for long before it sends anything.
+    pub fn stream(
+        &mut self,
+        sql: &str,
+        doing: &str,
+    ) -> Result<Box<dyn RowSource + '_>, ServerError> {
+        Ok(Box::new(DriverRows::start(
+            &mut self.connection,
+            &mut self.broken,
+            Arc::clone(&self.socket),
+            self.waits,
+            sql,
+            doing,
+        )?))
+    }
+
+    /// Starts this session's snapshot. Returns at once; it is the caller who makes sure that the moment is right.
+    pub fn start_snapshot(&mut self) -> Result<(), ServerError> {
+        let doing = "starting a snapshot";
+        self.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT", doing)?;
+        self.in_snapshot = true;
+        self.execute("SAVEPOINT rdump", doing)
+    }
+
+    /// Gives the tables read so far back to DDL, without leaving the snapshot: every table that a transaction has read stays
+    /// locked against ALTER, and all queries queue behind it (seen).
+    pub fn release_tables(&mut self) -> Result<(), ServerError> {
+        if self.in_snapshot {
+            self.execute("ROLLBACK TO SAVEPOINT rdump", "releasing a table")?;
+        }
+        Ok(())
+    }
+
+    /// Leaves the snapshot.
+    pub fn end_snapshot(&mut self) -> Result<(), ServerError> {
+        self.in_snapshot = false;
+        self.execute("ROLLBACK", "ending a snapshot")
+    }
+
+    /// The first row of a result, if it has one.
+    pub fn first(&mut self, sql: &str, doing: &str) -> Result<Option<TextRow>, ServerError> {
+        Ok(self.rows(sql, doing)?.into_iter().next())
+    }
+
+    /// Asks for a sign of life, for which the server has as long as for a connect.
+    pub fn ping(&mut self) -> Result<(), ServerError> {
+        let doing = "checking that the server is alive";
+        let answer = self
+            .socket
+            .set_read_timeout(self.ping_wait)
+            .map_err(mysql::Error::from)
+            .and_then(|()| self.connection.ping());
+        let restored = self.socket.set_read_timeout(self.waits.later);
+        answer.and_then(|()| Ok(restored?)).map_err(|error| {
+            self.broken = true;
+            ServerError::from_driver(doing, error)
+        })
+    }
+
+    /// Ends another session on the server, whatever it is doing. One that is gone already is no error.
+    pub fn kill(&mut self, id: u64) -> Result<(), ServerError> {
+        const NO_SUCH_THREAD: u16 = 1094;
+        match self.execute(&format!("KILL {id}"), "ending an abandoned session") {
+            Err(error) if error.code() == Some(NO_SUCH_THREAD) => Ok(()),
+            done => done,
+        }
+    }
+
+    /// Leaves the session for good without a word to the server; returns its id for [`Session::kill`].
+    pub fn abandon(self) -> u64 {
+        self.socket.interrupt();
+        self.id
+    }
+}
+
+fn collect(source: &mut dyn RowSource) -> Result<Vec<TextRow>, ServerError> {
+    let mut rows = Vec::new();
+    while let Some(row) = source.next_row()? {
+        rows.push(TextRow(
+            row.cells().map(|cell| cell.map(<[u8]>::to_vec)).collect(),
+        ));
+    }
+    Ok(rows)
+}
+
+/// Settings that every supported server knows.
+fn required_settings() -> String {
+    format!(
+        "time_zone='+00:00', sql_mode='NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES', autocommit=1, \
+         net_write_timeout={NET_WRITE_TIMEOUT_SECONDS}, wait_timeout={WAIT_TIMEOUT_SECONDS}, \
+         sql_safe_updates=0, sql_select_limit=18446744073709551615, sql_big_selects=1"
+    )
+}

@@ -176,4 +176,19 @@ mod tests {
         assert!(with_extra("auto_increment INVISIBLE").invisible);
         assert!(!with_extra("auto_increment").invisible);
     }
+
+    #[test]
+    fn a_network_address_must_not_come_from_a_binary_literal() {
+        let kind = |flags| {
+            CellKind::of(&ColumnMeta {
+                name: b"c".to_vec(),
+                wire_type: wire::STRING,
+                collation: 8,
+                flags,
+            })
+        };
+        // As MariaDB sends an INET6, and a CHAR of a binary collation.
+        assert_eq!(kind(UNSIGNED_FLAG | 128), CellKind::Json);
+        assert_eq!(kind(128), CellKind::Text);
+    }
 }

@@ -69,7 +69,7 @@ pub struct CsvEncoder {
 
 impl CsvEncoder {
     /// An encoder for rows of `columns`. The options must have passed [`CsvOptions::validate`].
-    pub fn new(options: &CsvOptions, columns: Vec<EncodedColumn>) -> Self {
+    pub fn new(options: &CsvOptions, columns: &[EncodedColumn]) -> Self {
         let escaper = options.escaper();
         // Dates need no escape, unless a separator is made of what they are made of.
         let plain = if b"0123456789-:. ".iter().any(|&byte| escaper.escapes(byte)) {
@@ -77,7 +77,7 @@ impl CsvEncoder {
         } else {
             Plan::Quoted
         };
-        let plan = |column: &EncodedColumn| match column.kind {
+        let plan_of = |column: &EncodedColumn| match column.kind {
             // A negative zero stays as it is: LOAD DATA reads a cell as text and keeps the sign.
             CellKind::Number | CellKind::Float => Plan::Bare,
             CellKind::Plain => plain,
@@ -90,7 +90,7 @@ impl CsvEncoder {
         };
         let mut encoder = Self {
             header: Vec::new(),
-            plans: columns.iter().map(plan).collect(),
+            plans: columns.iter().map(plan_of).collect(),
             escaper,
             separator: Mark::new(&options.separator),
             delimiter: Mark::new(&options.delimiter),
@@ -98,7 +98,7 @@ impl CsvEncoder {
             line_terminator: Mark::new(&options.line_terminator),
         };
         if options.header && !columns.is_empty() {
-            encoder.header = encoder.header_line(&columns);
+            encoder.header = encoder.header_line(columns);
         }
         encoder
     }

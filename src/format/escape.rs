@@ -258,8 +258,10 @@ fn base64_digits([one, two, three]: [u8; 3]) -> [u8; 4] {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
+    use crate::catalog::ident;
 
     fn escaped(escaper: &Escaper, text: &[u8]) -> Vec<u8> {
         let mut out = b"before".to_vec();
@@ -321,8 +323,7 @@ mod tests {
         fn hex_and_base64_read_back(bytes in prop::collection::vec(any::<u8>(), 0..70)) {
             let mut out = Vec::new();
             hex(&bytes, &mut out);
-            let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            prop_assert_eq!(out, digits.into_bytes());
+            prop_assert_eq!(out, ident::hex(&bytes).into_bytes());
             let mut out = Vec::new();
             base64(&bytes, &mut out);
             prop_assert_eq!(from_base64(&out), bytes);
@@ -353,7 +354,7 @@ mod tests {
         let mut bytes = Vec::new();
         for four in digits.chunks(4) {
             let number = four.iter().fold(0, |sum, &digit| sum << 6 | value(digit));
-            let padding = four.iter().filter(|&&digit| digit == b'=').count();
+            let padding = four.len() - four.partition_point(|&digit| digit != b'=');
             bytes.extend_from_slice(&number.to_be_bytes()[1..4 - padding]);
         }
         bytes

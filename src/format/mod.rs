@@ -114,7 +114,7 @@ impl Format {
                 name_columns,
                 max_allowed_packet,
             )),
-            Self::Csv(options) => Box::new(csv::CsvEncoder::new(options, columns)),
+            Self::Csv(options) => Box::new(csv::CsvEncoder::new(options, &columns)),
         }
     }
 

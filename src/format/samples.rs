@@ -19,12 +19,13 @@ pub fn cells(texts: &[&str]) -> Cells {
         .collect()
 }
 
-/// Columns `a`, `b`, … of these kinds.
+/// Columns of these kinds, called `a`, `b` and so on.
 pub fn columns(kinds: &[CellKind]) -> Vec<EncodedColumn> {
-    (b'a'..=b'z')
-        .zip(kinds)
-        .map(|(name, kind)| EncodedColumn {
-            name: char::from(name).to_string(),
+    kinds
+        .iter()
+        .zip('a'..)
+        .map(|(kind, name)| EncodedColumn {
+            name: name.to_string(),
             kind: *kind,
         })
         .collect()
@@ -34,12 +35,12 @@ pub fn columns(kinds: &[CellKind]) -> Vec<EncodedColumn> {
 pub fn file(encoder: &mut dyn Encoder, rows: &[Cells]) -> (Vec<u8>, Vec<Encoded>) {
     let mut out = Vec::new();
     encoder.begin_file(&mut out);
-    let encoded = rows
+    let told = rows
         .iter()
         .map(|row| append(encoder, row, &mut out))
         .collect();
     encoder.end_file(&mut out);
-    (out, encoded)
+    (out, told)
 }
 
 /// Appends one row.

@@ -88,15 +88,12 @@ impl SqlEncoder {
     #[inline]
     fn append_row(&mut self, row: &Row<'_>, binary: BinaryForm, out: &mut Vec<u8>) -> Range<usize> {
         let start = out.len();
-        let before = match self.running_bytes {
-            Some(bytes) => {
-                out.extend_from_slice(ROW_SEPARATOR);
-                bytes
-            }
-            None => {
-                out.extend_from_slice(&self.statement_head);
-                0
-            }
+        let before = if let Some(bytes) = self.running_bytes {
+            out.extend_from_slice(ROW_SEPARATOR);
+            bytes
+        } else {
+            out.extend_from_slice(&self.statement_head);
+            0
         };
         let text_start = out.len();
         self.write_row(row, binary, out);
@@ -246,13 +243,12 @@ fn file_head(escape_backslash: bool) -> Vec<u8> {
 
 /// `INSERT INTO … VALUES` and the end of its line.
 fn statement_head(table: &str, columns: &[EncodedColumn], name_columns: bool) -> Vec<u8> {
-    let mut head = format!("INSERT INTO {} ", quote(table));
-    if name_columns && !columns.is_empty() {
-        let names: Vec<String> = columns.iter().map(|column| quote(&column.name)).collect();
-        head.push_str(&format!("({}) ", names.join(",")));
+    let table = quote(table);
+    if !name_columns || columns.is_empty() {
+        return format!("INSERT INTO {table} VALUES\n").into_bytes();
     }
-    head.push_str("VALUES\n");
-    head.into_bytes()
+    let names: Vec<String> = columns.iter().map(|column| quote(&column.name)).collect();
+    format!("INSERT INTO {table} ({}) VALUES\n", names.join(",")).into_bytes()
 }
 
 /// Whether the text is a negative zero: it would be read as DECIMAL 0 and lose its sign.

@@ -58,6 +58,7 @@ impl<'a> Cell<'a> {
 
     /// The rest of the cell after its first `len` bytes.
     #[inline]
+    #[must_use]
     pub fn skip(self, len: usize) -> Self {
         let ahead = self.ahead.get(len..).unwrap_or_default();
         Self::new(ahead, self.len.saturating_sub(len))

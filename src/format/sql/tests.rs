@@ -54,14 +54,14 @@ fn a_file_is_laid_out_as_dumpling_does() {
         vec![Some(b"2".to_vec()), None],
         cells(&["3", "x\ny"]),
     ];
-    let (out, encoded) = file(&mut encoder, &rows);
+    let (out, told) = file(&mut encoder, &rows);
     let body =
         "INSERT INTO `t` VALUES\n(1,'it\\'s'),\n(2,NULL);\nINSERT INTO `t` VALUES\n(3,'x\\ny');\n";
     assert_eq!(
         String::from_utf8(out.clone()).unwrap(),
         format!("{HEAD}{body}")
     );
-    let texts: Vec<_> = encoded.iter().map(|row| &out[row.text.clone()]).collect();
+    let texts: Vec<_> = told.iter().map(|row| &out[row.text.clone()]).collect();
     assert_eq!(texts, [&b"(1,'it\\'s')"[..], b"(2,NULL)", b"(3,'x\\ny')"]);
 }
 
@@ -165,7 +165,7 @@ fn a_file_begun_anew_has_its_own_statement() {
 #[test]
 fn a_statement_ends_before_the_row_that_would_make_it_too_long() {
     let mut encoder = encoder(&options(0), &[CellKind::Text], 50);
-    let (out, encoded) = file(
+    let (out, told) = file(
         &mut encoder,
         &[cells(&["aaaaa"]), cells(&["bbbbb"]), cells(&["cccccc"])],
     );
@@ -177,7 +177,7 @@ fn a_statement_ends_before_the_row_that_would_make_it_too_long() {
             "INSERT INTO `t` VALUES\n('cccccc');\n"
         ]
     );
-    assert!(encoded.iter().all(|row| !row.oversized));
+    assert!(told.iter().all(|row| !row.oversized));
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn a_row_too_long_in_hex_is_escaped_and_alone() {
         cells(&["2", "0123456789abcde'"]),
         cells(&["3", "cd"]),
     ];
-    let (out, encoded) = file(&mut encoder, &rows);
+    let (out, told) = file(&mut encoder, &rows);
     assert_eq!(
         statements(&out),
         [
@@ -208,9 +208,9 @@ fn a_row_too_long_in_hex_is_escaped_and_alone() {
             "INSERT INTO `t` VALUES\n(3,x'6364');\n"
         ]
     );
-    assert!(encoded.iter().all(|row| !row.oversized));
+    assert!(told.iter().all(|row| !row.oversized));
     assert_eq!(
-        &out[encoded[1].text.clone()],
+        &out[told[1].text.clone()],
         b"(2,_binary'0123456789abcde\\'')"
     );
 }
@@ -220,8 +220,8 @@ fn a_row_too_long_in_any_form_is_written_and_told() {
     for kind in [CellKind::Text, CellKind::Binary] {
         let mut encoder = encoder(&options(0), &[kind], 60);
         let rows = [cells(&["a"]), cells(&[&"b".repeat(50)]), cells(&["c"])];
-        let (out, encoded) = file(&mut encoder, &rows);
-        let oversized: Vec<_> = encoded.iter().map(|row| row.oversized).collect();
+        let (out, told) = file(&mut encoder, &rows);
+        let oversized: Vec<_> = told.iter().map(|row| row.oversized).collect();
         assert_eq!(oversized, [false, true, false]);
         let statements = statements(&out);
         assert_eq!(statements.len(), 3);
@@ -229,24 +229,24 @@ fn a_row_too_long_in_any_form_is_written_and_told() {
     }
 }
 
-/// Reads a file as a server does, by other code than wrote it. `None` if it is malformed.
-fn decode(file: &[u8], head: &[u8], escape_backslash: bool) -> Option<Vec<Cells>> {
+/// Reads a file as a server does, by other code than wrote it; panics on what no server would take.
+fn decode(file: &[u8], head: &[u8], escape_backslash: bool) -> Vec<Cells> {
     let mut reader = Reader {
-        rest: file.strip_prefix(head)?,
+        rest: file.strip_prefix(head).unwrap(),
         escape_backslash,
     };
     let mut rows = Vec::new();
     while !reader.rest.is_empty() {
-        reader.skip(b"INSERT INTO `t` VALUES\n")?;
+        assert!(reader.skip(b"INSERT INTO `t` VALUES\n"));
         loop {
-            rows.push(reader.row()?);
-            if reader.skip(b";\n").is_some() {
+            rows.push(reader.row());
+            if reader.skip(b";\n") {
                 break;
             }
-            reader.skip(b",\n")?;
+            assert!(reader.skip(b",\n"));
         }
     }
-    Some(rows)
+    rows
 }
 
 struct Reader<'a> {
@@ -255,61 +255,65 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn skip(&mut self, text: &[u8]) -> Option<()> {
-        self.rest = self.rest.strip_prefix(text)?;
-        Some(())
+    fn skip(&mut self, text: &[u8]) -> bool {
+        let found = self.rest.strip_prefix(text);
+        self.rest = found.unwrap_or(self.rest);
+        found.is_some()
     }
 
-    fn byte(&mut self) -> Option<u8> {
-        let (&byte, rest) = self.rest.split_first()?;
+    fn byte(&mut self) -> u8 {
+        let (&byte, rest) = self.rest.split_first().unwrap();
         self.rest = rest;
-        Some(byte)
+        byte
     }
 
-    fn row(&mut self) -> Option<Cells> {
-        self.skip(b"(")?;
+    fn row(&mut self) -> Cells {
+        assert!(self.skip(b"("));
         let mut row = Vec::new();
         loop {
-            row.push(self.value()?);
-            match self.byte()? {
-                b')' => return Some(row),
-                b',' => {}
-                _ => return None,
+            row.push(self.value());
+            if self.skip(b")") {
+                return row;
             }
+            assert!(self.skip(b","));
         }
     }
 
-    fn value(&mut self) -> Option<Option<Vec<u8>>> {
-        if self.skip(b"NULL").is_some() {
-            return Some(None);
+    fn value(&mut self) -> Option<Vec<u8>> {
+        if self.skip(b"NULL") {
+            return None;
         }
-        if self.skip(b"x'").is_some() {
-            let digits = self.string()?;
-            let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-            return Some(Some(digits.chunks(2).map(byte).collect::<Option<_>>()?));
+        if self.skip(b"x'") {
+            let digits = String::from_utf8(self.string()).unwrap();
+            let byte = |at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
+            return Some((0..digits.len()).step_by(2).map(byte).collect());
         }
-        if self.skip(b"CONVERT('").is_some() {
-            let text = self.string()?;
-            self.skip(b" USING UTF8MB4)")?;
-            return Some(Some(text));
+        if self.skip(b"CONVERT('") {
+            let text = self.string();
+            assert!(self.skip(b" USING UTF8MB4)"));
+            return Some(text);
         }
-        if self.skip(b"_binary'").is_some() || self.skip(b"'").is_some() {
-            return Some(Some(self.string()?));
+        if self.skip(b"_binary'") || self.skip(b"'") {
+            return Some(self.string());
         }
-        let len = self.rest.iter().position(|byte| b",)".contains(byte))?;
+        let len = self
+            .rest
+            .iter()
+            .position(|byte| b",)".contains(byte))
+            .unwrap();
         let (number, rest) = self.rest.split_at(len);
         self.rest = rest;
-        Some(Some(number.to_vec()))
+        Some(number.to_vec())
     }
 
     /// The rest of a string whose opening quote is read.
-    fn string(&mut self) -> Option<Vec<u8>> {
+    fn string(&mut self) -> Vec<u8> {
         let mut text = Vec::new();
         loop {
-            match self.byte()? {
-                b'\'' if self.skip(b"'").is_some() => text.push(b'\''),
-                b'\'' => return Some(text),
-                b'\\' if self.escape_backslash => text.push(match self.byte()? {
+            match self.byte() {
+                b'\'' if self.skip(b"'") => text.push(b'\''),
+                b'\'' => return text,
+                b'\\' if self.escape_backslash => text.push(match self.byte() {
                     b'0' => 0,
                     b'n' => b'\n',
                     b'r' => b'\r',
@@ -333,7 +337,7 @@ proptest! {
         max_allowed_packet in 40_u64..400,
     ) {
         let options = SqlOptions { statement_size_bytes, escape_backslash, complete_insert: false };
-        let (out, encoded) = file(&mut encoder(&options, &KINDS, max_allowed_packet), &rows);
+        let (out, told) = file(&mut encoder(&options, &KINDS, max_allowed_packet), &rows);
         let read = decode(&out, &file_head(escape_backslash), escape_backslash);
         // A negative zero is the one value that is written in another way.
         let rows: Vec<Cells> = rows.into_iter().map(|mut row| {
@@ -342,11 +346,10 @@ proptest! {
             }
             row
         }).collect();
-        prop_assert_eq!(read.as_ref(), Some(&rows));
-        for (row, encoded) in rows.iter().zip(&encoded) {
-            let mut reader = Reader { rest: &out[encoded.text.clone()], escape_backslash };
-            let read = reader.row();
-            prop_assert_eq!(read.as_ref(), Some(row));
+        prop_assert_eq!(&read, &rows);
+        for (row, told) in rows.iter().zip(&told) {
+            let mut reader = Reader { rest: &out[told.text.clone()], escape_backslash };
+            prop_assert_eq!(&reader.row(), row);
             prop_assert!(reader.rest.is_empty());
         }
         prop_assert!(!escape_backslash || out.iter().all(|byte| !b"\0\r\x1a".contains(byte)));

@@ -2,6 +2,7 @@
 pub mod cancel;
 pub mod catalog;
 pub mod chunk;
+pub mod cli;
 pub mod compress;
 pub mod dump;
 pub mod error;

@@ -11,12 +11,10 @@ use mysql::Conn;
 use rdump::cancel::CancelToken;
 use rdump::catalog::table::Table;
 use rdump::catalog::{Catalog, Kinds, Selection};
-use rdump::chunk::{
-    Chunk, ChunkOptions, KeyProbe, KeyRange, SessionProbe, TableKey, TablePlanner,
-};
+use rdump::chunk::{Chunk, ChunkOptions, KeyProbe, KeyRange, SessionProbe, TableKey, TablePlanner};
 use rdump::secret::Secret;
-use rdump::server::error::ServerError;
 use rdump::server::connector::Connector;
+use rdump::server::error::ServerError;
 use rdump::server::session::{Purpose, Session};
 use rdump::server::{ConnectOptions, TlsMode, TlsOptions};
 
@@ -36,7 +34,11 @@ struct Counted<'a> {
 impl KeyProbe for Counted<'_> {
     type Error = ServerError;
 
-    fn nth_key(&mut self, range: &KeyRange<'_>, n: u64) -> Result<Option<Vec<String>>, ServerError> {
+    fn nth_key(
+        &mut self,
+        range: &KeyRange<'_>,
+        n: u64,
+    ) -> Result<Option<Vec<String>>, ServerError> {
         self.questions += 1;
         self.inner.nth_key(range, n)
     }
@@ -180,7 +182,12 @@ fn read_all(reader: &mut Conn, table: &Table, chunks: &[Chunk]) -> Vec<usize> {
 
 /// Each pair of neighbours shares a bound; the ends have none.
 fn assert_adjacent(chunks: &[Chunk]) {
-    assert!(chunks.iter().map(|chunk| chunk.index).eq(0..chunks.len() as u64));
+    assert!(
+        chunks
+            .iter()
+            .map(|chunk| chunk.index)
+            .eq(0..chunks.len() as u64)
+    );
     assert_eq!(chunks[0].lower, None);
     assert_eq!(chunks[chunks.len() - 1].upper, None);
     for pair in chunks.windows(2) {
@@ -192,7 +199,11 @@ fn assert_adjacent(chunks: &[Chunk]) {
 /// By its key, as a range, in its order.
 fn assert_read_by_key(server: &Server, reader: &mut Conn, table: &Table, chunk: &Chunk) {
     let columns: Vec<_> = table.columns.iter().map(|c| identifier(&c.name)).collect();
-    let format = if server.kind().is_mariadb() { "" } else { "FORMAT=TRADITIONAL " };
+    let format = if server.kind().is_mariadb() {
+        ""
+    } else {
+        "FORMAT=TRADITIONAL "
+    };
     let clause = from_clause(table, chunk);
     let query = format!("EXPLAIN {format}SELECT {} {clause}", columns.join(", "));
     let plan = reader.rows(&query);
@@ -200,34 +211,69 @@ fn assert_read_by_key(server: &Server, reader: &mut Conn, table: &Table, chunk: 
     let wide = usize::from(plan[0].len() == 12);
     let cell = |index: usize| plan[0][index].as_deref().map(String::from_utf8_lossy);
     let (access, key) = (cell(3 + wide), cell(5 + wide));
-    let extra = plan[0].last().unwrap().as_deref().map(String::from_utf8_lossy).unwrap_or_default();
-    let said = format!("{}: {access:?} {key:?} {extra}: {query}", server.kind().word());
-    assert!(!extra.contains("filesort") && !extra.contains("temporary"), "{said}");
+    let extra = plan[0]
+        .last()
+        .unwrap()
+        .as_deref()
+        .map(String::from_utf8_lossy)
+        .unwrap_or_default();
+    let said = format!(
+        "{}: {access:?} {key:?} {extra}: {query}",
+        server.kind().word()
+    );
+    assert!(
+        !extra.contains("filesort") && !extra.contains("temporary"),
+        "{said}"
+    );
     if access.is_none() {
         // Seen to be empty without reading.
-        assert!(extra.contains("mpossible") || extra.contains("no matching"), "{said}");
+        assert!(
+            extra.contains("mpossible") || extra.contains("no matching"),
+            "{said}"
+        );
         return;
     }
     assert_eq!(key.as_deref(), chunk.force_index.as_deref(), "{said}");
     let access = access.unwrap_or_default();
-    assert!(["range", "ref", "const", "eq_ref"].contains(&&*access), "{said}");
+    assert!(
+        ["range", "ref", "const", "eq_ref"].contains(&&*access),
+        "{said}"
+    );
 }
 
 /// Everything that is promised of a plan, for one table and size. `even` if nothing speaks against even chunks.
-fn check(server: &Server, reader: &mut Conn, session: &mut Session, table: &Table, rows: u64, even: bool) -> Plan {
+fn check(
+    server: &Server,
+    reader: &mut Conn,
+    session: &mut Session,
+    table: &Table,
+    rows: u64,
+    even: bool,
+) -> Plan {
     let plan = plan(session, table, rows_of(rows));
     let chunks = &plan.chunks;
     if chunks[0].partition.is_none() {
         assert_adjacent(chunks);
     }
     let sizes = read_all(reader, table, chunks);
-    let of = format!("{} {} -r {rows}: {sizes:?}", server.kind().word(), table.name);
-    assert!(plan.questions <= 4 * chunks.len() + 4, "{of}: {} questions", plan.questions);
+    let of = format!(
+        "{} {} -r {rows}: {sizes:?}",
+        server.kind().word(),
+        table.name
+    );
+    assert!(
+        plan.questions <= 4 * chunks.len() + 4,
+        "{of}: {} questions",
+        plan.questions
+    );
     if even {
         let total: usize = sizes.iter().sum();
         let rows = usize::try_from(rows).unwrap();
         assert!(sizes.iter().all(|size| *size <= rows * 2), "{of}");
-        assert!(total < rows * 2 || sizes.iter().all(|size| *size * 2 >= rows), "{of}");
+        assert!(
+            total < rows * 2 || sizes.iter().all(|size| *size * 2 >= rows),
+            "{of}"
+        );
     }
     let cut = chunks.iter().filter(|chunk| chunk.condition.is_some());
     let last = chunks.last().filter(|chunk| chunk.condition.is_some());
@@ -237,7 +283,12 @@ fn check(server: &Server, reader: &mut Conn, session: &mut Session, table: &Tabl
     plan
 }
 
-fn check_schema(server: &Server, test: &str, statements: &[String], check_table: impl Fn(&Table) -> Expected) {
+fn check_schema(
+    server: &Server,
+    test: &str,
+    statements: &[String],
+    check_table: impl Fn(&Table) -> Expected,
+) {
     let database = TestDb::new(server, test);
     let mut writer = database.connect();
     writer.execute("SET NAMES utf8mb4, sql_mode = 'ALLOW_INVALID_DATES', time_zone = '+00:00'");

@@ -43,16 +43,6 @@ pub enum FilterError {
         /// Where, counted in characters from 1.
         position: usize,
     },
-    /// A regular expression is none.
-    #[error("{origin}: the pattern at character {position} is no regular expression")]
-    Regex {
-        /// The filter as typed, or the file and its line.
-        origin: String,
-        /// Where the pattern begins, counted in characters from 1.
-        position: usize,
-        /// What the `regex` crate says.
-        source: Box<regex::Error>,
-    },
     /// A file named by `@` could not be read.
     #[error("cannot read the filter file {}", path.display())]
     File {

@@ -72,7 +72,7 @@ mod tests {
         let args = typed(&[
             "--filetype=csv",
             "--csv-separator=\\t",
-            "--csv-delimiter=",
+            "--csv-delimiter='",
             "--csv-line-terminator=\\n",
             "--csv-null-value=NULL",
             "--csv-binary=base64",
@@ -81,7 +81,7 @@ mod tests {
         ]);
         let expected = CsvOptions {
             separator: b"\t".to_vec(),
-            delimiter: Vec::new(),
+            delimiter: b"'".to_vec(),
             null_value: b"NULL".to_vec(),
             line_terminator: b"\n".to_vec(),
             header: false,

@@ -215,7 +215,7 @@ impl<'a> Worker<'a> {
         }
         if let Some(row) = chunk.oversized {
             let warning = format!(
-                "Row {row} of chunk {} of {} makes a statement longer than the server's max_allowed_packet",
+                "row {row} of chunk {} of {} makes a statement longer than the server's max_allowed_packet",
                 job.chunk.index, job.table.table.name
             );
             // The coordinator is gone only when the run is over, and then nobody listens.

@@ -12,3 +12,4 @@ mod harness_proxy;
 mod harness_restore;
 mod harness_server;
 mod harness_writer;
+mod rooms;

@@ -175,17 +175,13 @@ impl Coordinator<'_> {
                 continue;
             };
             let index = *index;
-            match self.next_chunk(index, planner)? {
-                Some(chunk) => {
-                    let table = Arc::clone(&self.tables[index].job);
-                    return Ok(Some(Job { table, chunk }));
-                }
-                None => {
-                    feed.current = None;
-                    self.tables[index].planned = true;
-                    self.note_progress(index);
-                }
+            if let Some(chunk) = self.next_chunk(index, planner)? {
+                let table = Arc::clone(&self.tables[index].job);
+                return Ok(Some(Job { table, chunk }));
             }
+            feed.current = None;
+            self.tables[index].planned = true;
+            self.note_progress(index);
         }
     }
 
@@ -199,10 +195,10 @@ impl Coordinator<'_> {
         if state.failure.is_some() {
             return Ok(None);
         }
-        let planned = self
+        let answer = self
             .extra
             .ask(|session| planner.next(&mut SessionProbe::new(session)));
-        match planned {
+        match answer {
             Ok(chunk) => Ok(chunk),
             Err(error) => {
                 self.fail_or_end(index, error)?;
@@ -234,10 +230,7 @@ impl Coordinator<'_> {
     /// Takes note of what a worker says.
     fn take(&mut self, report: Report) -> Result<(), Error> {
         match report {
-            Report::Warning(warning) => {
-                log::warn!("{warning}");
-                self.warnings.push(warning);
-            }
+            Report::Warning(warning) => self.warnings.push(warning),
             Report::Done {
                 table,
                 files,

@@ -123,10 +123,7 @@ impl SchemaWriter<'_> {
         text: SchemaFile,
         warnings: &mut Vec<String>,
     ) -> Result<FileEntry, Error> {
-        for warning in text.warnings {
-            log::warn!("{warning}");
-            warnings.push(warning);
-        }
+        warnings.extend(text.warnings);
         let entry = write_small(self.files, name, &text.bytes)?.commit()?;
         self.progress.add_file(entry.raw_bytes, entry.stored_bytes);
         Ok(entry)

@@ -138,7 +138,7 @@ impl<'a> Journey<'a> {
             inconsistent: Vec::new(),
             warnings: Vec::new(),
         };
-        let flavor = self.flavor(&mut extra)?;
+        let flavor = flavor(&mut extra)?;
         self.conclude(outcome, &flavor, clock)
     }
 
@@ -218,7 +218,9 @@ impl<'a> Journey<'a> {
                 warnings: std::mem::take(&mut survey.warnings),
             }),
             Err(error) => {
-                held.into_iter().for_each(|id| reaper.end(id));
+                for id in held {
+                    reaper.end(id);
+                }
                 Err(error)
             }
         }
@@ -258,7 +260,7 @@ impl<'a> Journey<'a> {
     /// Reads what there is and decides what is to be read, in which order.
     fn survey(&self, extra: &mut ExtraConnection) -> Result<Survey, Error> {
         let (config, objects) = (self.config, &self.config.objects);
-        let flavor = self.flavor(extra)?;
+        let flavor = flavor(extra)?;
         let wanted = &config.selection;
         let selection = Selection {
             databases: &wanted.databases,
@@ -314,9 +316,7 @@ impl<'a> Journey<'a> {
                     table.name
                 )
             });
-        let warnings: Vec<_> = unused.chain(shortened).collect();
-        warnings.iter().for_each(|warning| log::warn!("{warning}"));
-        warnings
+        unused.chain(shortened).collect()
     }
 
     fn table_states(&self, survey: &mut Survey) -> Vec<TableState> {
@@ -412,12 +412,6 @@ impl<'a> Journey<'a> {
         ExtraConnection::new(self.connector.clone(), self.config.retry)
     }
 
-    fn flavor(&self, extra: &mut ExtraConnection) -> Result<Flavor, Error> {
-        extra
-            .ask(|session| Ok(session.flavor().clone()))
-            .map_err(|error| Error::server("connecting to the server", error))
-    }
-
     fn uncancelled_connector(&self) -> Connector {
         let mut options = self.config.connection.clone();
         options.connect_timeout = options.connect_timeout.min(REAPER_TIMEOUT);
@@ -447,6 +441,12 @@ impl<'a> Journey<'a> {
             catalog,
         }
     }
+}
+
+fn flavor(extra: &mut ExtraConnection) -> Result<Flavor, Error> {
+    extra
+        .ask(|session| Ok(session.flavor().clone()))
+        .map_err(|error| Error::server("connecting to the server", error))
 }
 
 /// Finds the tables that cannot be opened; returns whether there are any new ones.

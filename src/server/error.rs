@@ -124,6 +124,20 @@ impl ServerError {
         }
     }
 
+    /// Whether nobody answered at the address at all.
+    pub fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Connect { source, .. } if matches!(
+            source.kind(),
+            io::ErrorKind::ConnectionRefused
+                | io::ErrorKind::NotFound
+                | io::ErrorKind::PermissionDenied
+                | io::ErrorKind::TimedOut
+                | io::ErrorKind::WouldBlock
+                | io::ErrorKind::HostUnreachable
+                | io::ErrorKind::NetworkUnreachable
+        ))
+    }
+
     /// Whether the same thing may succeed on a fresh connection.
     pub fn is_transient(&self) -> bool {
         self.reach() == Reach::Attempt

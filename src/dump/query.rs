@@ -67,7 +67,6 @@ pub fn dump(
             Some(pause) if !connector.cancel_token().sleep(pause) => {
                 log::warn!("{error}; trying again");
             }
-            }
             _ => return Err(Error::server("the query of --sql", error)),
         }
     }

@@ -368,7 +368,7 @@ impl<'a> Journey<'a> {
                     }
                 }
                 (_, Some(pause)) if error.is_transient() && tries < SNAPSHOT_TRIES => {
-                    log::warn!("{error}; trying again");
+                    log::warn!("{}; trying again", crate::error::chain(&error));
                     if self.cancel.sleep(pause) {
                         return Err(Error::Interrupted);
                     }

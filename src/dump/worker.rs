@@ -11,7 +11,7 @@ use super::job::{Failure, Job, Report};
 use super::pipe::{ChunkWriter, FileOptions, Scratch, StagedFile};
 use crate::cancel::CancelToken;
 use crate::catalog::column::CellKind;
-use crate::error::Error;
+use crate::error::{Error, chain};
 use crate::format::{EncodedColumn, Format};
 use crate::manifest::names::FileNames;
 use crate::manifest::{DataEntry, FileEntry};
@@ -294,13 +294,4 @@ fn read(
         attempt,
         binary_columns,
     })
-}
-
-/// An error with its causes, on one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(": ")
 }

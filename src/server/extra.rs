@@ -48,7 +48,11 @@ impl ExtraConnection {
             let Some(pause) = pause.filter(|_| error.is_transient() && !hopeless) else {
                 return Err(error);
             };
-            log::warn!("{error}; trying again in {} ms", pause.as_millis());
+            log::warn!(
+                "{}; trying again in {} ms",
+                crate::error::chain(&error),
+                pause.as_millis()
+            );
             if self.connector.cancel_token().sleep(pause) {
                 return Err(error);
             }

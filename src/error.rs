@@ -100,12 +100,3 @@ fn count(tables: usize) -> String {
         n => format!("{n} tables"),
     }
 }
-
-/// An error with its causes, on one line, for the log.
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(": ")
-}

@@ -25,7 +25,7 @@ use crate::error::Error;
 use crate::manifest::names::{FileNames, is_shortened};
 use crate::progress::Progress;
 use crate::server::connector::Connector;
-use crate::server::error::Reach;
+use crate::server::error::{Reach, chain};
 use crate::server::extra::ExtraConnection;
 use crate::server::flavor::Flavor;
 use crate::server::position::Moment;
@@ -368,7 +368,7 @@ impl<'a> Journey<'a> {
                     }
                 }
                 (_, Some(pause)) if error.is_transient() && tries < SNAPSHOT_TRIES => {
-                    log::warn!("{}; trying again", crate::error::chain(&error));
+                    log::warn!("{}; trying again", chain(&error));
                     if self.cancel.sleep(pause) {
                         return Err(Error::Interrupted);
                     }

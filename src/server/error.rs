@@ -212,9 +212,18 @@ impl ServerError {
 }
 
 /// The network's error below an error of the packet codec.
-pub(super) fn io_cause(error: &(dyn std::error::Error + 'static)) -> Option<&io::Error> {
+pub(super) fn io_cause<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a io::Error> {
     std::iter::successors(error.source(), |error| error.source())
         .find_map(|cause| cause.downcast_ref::<io::Error>())
+}
+
+/// An error with its causes, on one line, for the log.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(": ")
 }
 
 fn reach_of(code: u16, message: &str) -> Reach {

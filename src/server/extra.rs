@@ -4,7 +4,7 @@
 //! reads or is harmless to repeat; the question is asked again on a fresh session until the retry policy ends.
 
 use super::connector::Connector;
-use super::error::ServerError;
+use super::error::{ServerError, chain};
 use super::session::{Purpose, Session};
 use crate::retry::RetryPolicy;
 
@@ -50,7 +50,7 @@ impl ExtraConnection {
             };
             log::warn!(
                 "{}; trying again in {} ms",
-                crate::error::chain(&error),
+                chain(&error),
                 pause.as_millis()
             );
             if self.connector.cancel_token().sleep(pause) {

@@ -7,6 +7,7 @@
 pub mod column;
 pub mod ddl;
 pub mod ident;
+pub mod identity;
 pub mod key;
 mod read;
 pub mod table;

@@ -9,6 +9,7 @@ pub mod ddl;
 pub mod ident;
 pub mod identity;
 pub mod key;
+pub mod privileges;
 mod read;
 pub mod table;
 

@@ -10,6 +10,7 @@ pub mod filter;
 pub mod ident;
 pub mod identity;
 pub mod key;
+pub mod privileges;
 mod read;
 pub mod table;
 

@@ -105,27 +105,25 @@ impl Job {
     /// chunk's bounds (dumpling#371), and ends its line, so that a comment in it cannot reach the bracket.
     pub fn sql(&self) -> String {
         let chunk = &self.chunk;
-        let mut sql = self.table.select.clone();
-        if let Some(partition) = &chunk.partition {
-            sql += &format!(" PARTITION ({})", quote(partition));
-        }
-        if let Some(index) = &chunk.force_index {
-            sql += &format!(" FORCE INDEX ({})", quote(index));
-        }
-        let user = self.table.user_condition.as_ref();
-        let own = chunk.condition.as_ref();
+        let partition = chunk.partition.iter();
+        let partition = partition.map(|name| format!(" PARTITION ({})", quote(name)));
+        let index = chunk.force_index.iter();
+        let index = index.map(|name| format!(" FORCE INDEX ({})", quote(name)));
+        let user = self.table.user_condition.iter();
+        let own = chunk.condition.iter();
         let conditions: Vec<_> = user
             .map(|condition| format!("({condition}\n)"))
-            .into_iter()
             .chain(own.map(|condition| format!("({condition})")))
             .collect();
-        if !conditions.is_empty() {
-            sql += &format!(" WHERE {}", conditions.join(" AND "));
-        }
-        if !chunk.order_by.is_empty() {
-            sql += &format!(" ORDER BY {}", chunk.order_by.join(", "));
-        }
-        sql
+        let clause = |word: &str, terms: &[String], between: &str| {
+            (!terms.is_empty()).then(|| format!(" {word} {}", terms.join(between)))
+        };
+        std::iter::once(self.table.select.clone())
+            .chain(partition)
+            .chain(index)
+            .chain(clause("WHERE", &conditions, " AND "))
+            .chain(clause("ORDER BY", &chunk.order_by, ", "))
+            .collect()
     }
 
     /// "reading `a`.`b` chunk 7": completes "The server failed while …".

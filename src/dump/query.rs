@@ -65,7 +65,7 @@ pub fn dump(
         let pause = config.retry.pause_after(failed, chance());
         match pause.filter(|_| error.is_transient()) {
             Some(pause) if !connector.cancel_token().sleep(pause) => {
-                log::warn!("{error}; trying again")
+                log::warn!("{error}; trying again");
             }
             _ => return Err(Error::server("the query of --sql", error)),
         }

@@ -23,7 +23,7 @@
 //! - [`server`] is the only door to the `mysql` crate: sessions, snapshots, locks, positions, rows as borrowed cells.
 //! - [`catalog`] is what the server holds: tables, columns, keys, definitions, filters, and how a table is known again.
 //! - [`chunk`] is how a table is cut, so that every row is in exactly one chunk.
-//! - [`format`] is a row as text, SQL or CSV.
+//! - [`format`](mod@format) is a row as text, SQL or CSV.
 //! - [`compress`] is how a file's bytes are compressed.
 //! - [`storage`] is where a dump lives: no file has its final name before it is whole.
 //! - [`manifest`] is the dump's description of itself, and the names of its files.

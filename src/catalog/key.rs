@@ -16,6 +16,7 @@ pub struct Key {
 
 /// A row of `information_schema.STATISTICS` about a unique index.
 #[derive(Debug, Clone)]
+#[allow(clippy::struct_excessive_bools)] // facts that do not depend on each other
 pub(super) struct KeyPart {
     pub key: String,
     pub position: u64,

@@ -332,7 +332,8 @@ impl Filler<'_, '_, '_> {
     }
 
     fn columns(&mut self) -> Result<(), ServerError> {
-        let columns = "ORDINAL_POSITION, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, CHARACTER_SET_NAME, IS_NULLABLE, EXTRA";
+        let columns = "ORDINAL_POSITION, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, CHARACTER_SET_NAME, IS_NULLABLE, EXTRA, \
+                       COLLATION_NAME";
         let mut places: HashMap<String, Vec<(u64, Column)>> = HashMap::new();
         self.each(
             "COLUMNS",

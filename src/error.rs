@@ -3,7 +3,6 @@
 //! Owns the sentence a person reads first; the causes below it are the rooms' own errors, reached by `source()`. A message
 //! never repeats its cause.
 
-use crate::chunk::PlanError;
 use crate::server::error::ServerError;
 use crate::server::snapshot::SnapshotError;
 use crate::storage::StorageError;
@@ -47,15 +46,6 @@ pub enum Error {
     /// No snapshot.
     #[error("the dump could not start")]
     Snapshot(#[from] SnapshotError),
-    /// A table could not be cut into chunks.
-    #[error("table {table} could not be cut into chunks")]
-    Plan {
-        /// The table, quoted.
-        table: String,
-        /// Why not.
-        #[source]
-        source: PlanError,
-    },
     /// A file could not be written.
     #[error("the dump could not be written")]
     Storage(#[from] StorageError),
@@ -87,6 +77,11 @@ impl Error {
         }
     }
 
+    /// What the shell is told (DESIGN.md section 9): there is no whole dump.
+    pub fn exit_code(&self) -> u8 {
+        1
+    }
+
     /// What the user can do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -94,7 +89,7 @@ impl Error {
             Self::Rejoin { source, .. } | Self::Snapshot(source) => source.hint(),
             Self::Storage(source) => source.hint(),
             Self::Request { hint, .. } => hint.clone(),
-            Self::Plan { .. } | Self::Tables { .. } | Self::Interrupted => None,
+            Self::Tables { .. } | Self::Interrupted => None,
         }
     }
 }

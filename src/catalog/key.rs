@@ -16,7 +16,7 @@ pub struct Key {
 
 /// A row of `information_schema.STATISTICS` about a unique index.
 #[derive(Debug, Clone)]
-#[allow(clippy::struct_excessive_bools)] // facts that do not depend on each other
+#[allow(clippy::struct_excessive_bools)] // as the server lists them
 pub(super) struct KeyPart {
     pub key: String,
     pub position: u64,

@@ -8,7 +8,9 @@ pub mod column;
 pub mod ddl;
 pub mod filter;
 pub mod ident;
+pub mod identity;
 pub mod key;
+pub mod privileges;
 mod read;
 pub mod table;
 

@@ -317,9 +317,7 @@ impl Filler<'_, '_, '_> {
         let mut partitioned = false;
         let columns = "ENGINE, TABLE_ROWS, DATA_LENGTH, CREATE_OPTIONS";
         self.each(
-            "TABLES",
-            columns,
-            "",
+            About::new("TABLES", columns),
             "reading the sizes of",
             |row, table| {
                 table.engine = row.cell(2).map(|_| text(row, 2));
@@ -334,36 +332,14 @@ impl Filler<'_, '_, '_> {
     fn columns(&mut self) -> Result<(), ServerError> {
         let columns = "ORDINAL_POSITION, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, CHARACTER_SET_NAME, IS_NULLABLE, EXTRA, \
                        COLLATION_NAME";
-        let mut places: HashMap<String, Vec<(u64, Column)>> = HashMap::new();
-        self.each(
-            "COLUMNS",
-            columns,
-            "",
-            "reading the columns of",
-            |row, table| {
-                let column =
-                    Column::read(|index| row.cell(index + 3).map(|_| text(row, index + 3)));
-                let position = number(row, 2).unwrap_or_default();
-                // Rows come in order almost always; only then is nothing to be sorted.
-                if position == table.columns.len() as u64 + 1
-                    && !places.contains_key(&table.name.name)
-                {
-                    table.columns.push(column);
-                } else {
-                    let place = places.entry(table.name.name.clone()).or_default();
-                    place.push((position, column));
-                }
-            },
-        )?;
-        for (name, mut late) in places {
-            if let Some(&index) = self.base.get(&name) {
-                let early = std::mem::take(&mut self.tables[index].columns);
-                late.extend((1..).zip(early));
-                late.sort_by_key(|(position, _)| *position);
-                self.tables[index].columns = late.into_iter().map(|(_, column)| column).collect();
-            }
-        }
-        Ok(())
+        let in_order = About {
+            order: " ORDER BY 3",
+            ..About::new("COLUMNS", columns)
+        };
+        self.each(in_order, "reading the columns of", |row, table| {
+            let column = Column::read(|index| row.cell(index + 3).map(|_| text(row, index + 3)));
+            table.columns.push(column);
+        })
     }
 
     fn keys(&mut self) -> Result<(), ServerError> {
@@ -372,26 +348,23 @@ impl Filler<'_, '_, '_> {
             "INDEX_NAME, SEQ_IN_INDEX, COLUMN_NAME, SUB_PART, NULLABLE, INDEX_TYPE, COLLATION, {hidden}"
         );
         let mut parts: HashMap<String, Vec<KeyPart>> = HashMap::new();
-        let only = " AND NON_UNIQUE = 0";
-        self.each(
-            "STATISTICS",
-            &columns,
-            only,
-            "reading the keys of",
-            |row, table| {
-                let part = KeyPart {
-                    key: text(row, 2),
-                    position: number(row, 3).unwrap_or_default(),
-                    column: row.cell(4).map(|_| text(row, 4)),
-                    whole: row.cell(5).is_none(),
-                    nullable: text(row, 6) == "YES",
-                    index_type: text(row, 7),
-                    descending: text(row, 8) == "D",
-                    hidden: number(row, 9) == Some(1),
-                };
-                parts.entry(table.name.name.clone()).or_default().push(part);
-            },
-        )?;
+        let unique = About {
+            only: " AND NON_UNIQUE = 0",
+            ..About::new("STATISTICS", &columns)
+        };
+        self.each(unique, "reading the keys of", |row, table| {
+            let part = KeyPart {
+                key: text(row, 2),
+                position: number(row, 3).unwrap_or_default(),
+                column: row.cell(4).map(|_| text(row, 4)),
+                whole: row.cell(5).is_none(),
+                nullable: text(row, 6) == "YES",
+                index_type: text(row, 7),
+                descending: text(row, 8) == "D",
+                hidden: number(row, 9) == Some(1),
+            };
+            parts.entry(table.name.name.clone()).or_default().push(part);
+        })?;
         for (name, parts) in parts {
             if let Some(&index) = self.base.get(&name) {
                 self.tables[index].keys = KeyPart::keys(parts);
@@ -403,18 +376,15 @@ impl Filler<'_, '_, '_> {
     /// Top-level partitions; the view has a row for each subpartition (mydumper PR#2077).
     fn partitions(&mut self) -> Result<(), ServerError> {
         let columns = "PARTITION_ORDINAL_POSITION, PARTITION_NAME";
-        let only = " AND PARTITION_NAME IS NOT NULL";
+        let named = About {
+            only: " AND PARTITION_NAME IS NOT NULL",
+            ..About::new("PARTITIONS", columns)
+        };
         let mut found: Vec<(String, u64, String)> = Vec::new();
-        self.each(
-            "PARTITIONS",
-            columns,
-            only,
-            "reading the partitions of",
-            |row, table| {
-                let position = number(row, 2).unwrap_or_default();
-                found.push((table.name.name.clone(), position, text(row, 3)));
-            },
-        )?;
+        self.each(named, "reading the partitions of", |row, table| {
+            let position = number(row, 2).unwrap_or_default();
+            found.push((table.name.name.clone(), position, text(row, 3)));
+        })?;
         found.sort_unstable();
         found.dedup();
         for (name, _, partition) in found {
@@ -425,31 +395,15 @@ impl Filler<'_, '_, '_> {
         Ok(())
     }
 
-    /// Calls `take` with each row about one of our tables; cells 0 and 1 are database and table.
+    /// Calls `take` with each row about one of our tables.
     fn each(
         &mut self,
-        view: &str,
-        columns: &str,
-        only: &str,
+        about: About<'_>,
         verb: &str,
         mut take: impl FnMut(&Row<'_>, &mut Table),
     ) -> Result<(), ServerError> {
-        let select = |condition: String| {
-            format!(
-                "SELECT TABLE_SCHEMA, TABLE_NAME, {columns} FROM information_schema.{view} WHERE {condition}{only}"
-            )
-        };
-        let whole = of_database("TABLE_SCHEMA", self.database);
-        let sql = if self.base.len() > FEW_TABLES {
-            select(whole)
-        } else {
-            let of_table =
-                |name| select(format!("{whole} AND TABLE_NAME = {}", text_literal(name)));
-            let mut names: Vec<&String> = self.base.keys().collect();
-            names.sort_unstable();
-            let selects: Vec<String> = names.into_iter().map(|name| of_table(name)).collect();
-            selects.join(" UNION ALL ")
-        };
+        let names = self.base.keys().map(String::as_str);
+        let sql = about.tables(self.database, names.collect());
         let (database, tables, base) = (self.database, &mut *self.tables, &self.base);
         self.reader.each(&sql, &doing(verb, database), |row| {
             let name = row
@@ -460,6 +414,52 @@ impl Filler<'_, '_, '_> {
                 take(row, &mut tables[index]);
             }
         })
+    }
+}
+
+/// A question to a view of `information_schema` about tables of one database.
+#[derive(Clone, Copy)]
+pub(super) struct About<'q> {
+    view: &'q str,
+    columns: &'q str,
+    /// A further condition, with AND before it.
+    only: &'q str,
+    order: &'q str,
+}
+
+impl<'q> About<'q> {
+    pub(super) fn new(view: &'q str, columns: &'q str) -> Self {
+        Self {
+            view,
+            columns,
+            only: "",
+            order: "",
+        }
+    }
+
+    /// The statement; its first two columns are database and table. It may tell of other tables too.
+    pub(super) fn tables(self, database: &str, mut names: Vec<&str>) -> String {
+        let Self {
+            view,
+            columns,
+            only,
+            order,
+        } = self;
+        let whole = of_database("TABLE_SCHEMA", database);
+        let select = |condition: &str| {
+            format!(
+                "SELECT TABLE_SCHEMA, TABLE_NAME, {columns} FROM information_schema.{view} WHERE {condition}{only}"
+            )
+        };
+        if names.len() > FEW_TABLES {
+            return select(&whole) + order;
+        }
+        names.sort_unstable();
+        let selects: Vec<String> = names
+            .into_iter()
+            .map(|name| select(&format!("{whole} AND TABLE_NAME = {}", text_literal(name))))
+            .collect();
+        selects.join(" UNION ALL ") + order
     }
 }
 
@@ -477,11 +477,11 @@ fn is(row: &Row<'_>, name: &str) -> bool {
 }
 
 /// A cell as text; empty for NULL.
-fn text(row: &Row<'_>, index: usize) -> String {
+pub(super) fn text(row: &Row<'_>, index: usize) -> String {
     String::from_utf8_lossy(row.cell(index).unwrap_or_default()).into_owned()
 }
 
-fn number(row: &Row<'_>, index: usize) -> Option<u64> {
+pub(super) fn number(row: &Row<'_>, index: usize) -> Option<u64> {
     std::str::from_utf8(row.cell(index)?).ok()?.parse().ok()
 }
 
@@ -492,5 +492,35 @@ fn table_kind(table_type: &str) -> Option<TableKind> {
         "VIEW" => Some(TableKind::View),
         "SEQUENCE" => Some(TableKind::Sequence),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_tables_are_asked_for_one_by_one_and_many_together() {
+        let about = About {
+            only: " AND x",
+            order: " ORDER BY 3",
+            ..About::new("V", "C")
+        };
+        let one = |name| {
+            format!(
+                "SELECT TABLE_SCHEMA, TABLE_NAME, C FROM information_schema.V WHERE \
+                 TABLE_SCHEMA = _utf8mb4 x'64' AND TABLE_NAME = _utf8mb4 x'{name}' AND x"
+            )
+        };
+        let (a, b) = (one("61"), one("62"));
+        assert_eq!(
+            about.tables("d", vec!["b", "a"]),
+            format!("{a} UNION ALL {b} ORDER BY 3")
+        );
+        assert_eq!(
+            about.tables("d", vec!["t"; 17]),
+            "SELECT TABLE_SCHEMA, TABLE_NAME, C FROM information_schema.V WHERE TABLE_SCHEMA = _utf8mb4 x'64' AND x \
+             ORDER BY 3"
+        );
     }
 }

@@ -107,6 +107,12 @@ impl TablePlanner {
         Ok(Some(self.up_to(bound, rows)))
     }
 
+    /// The columns of the key that cuts the table; empty if none does.
+    pub fn key_columns(&self) -> Vec<String> {
+        let columns = self.key.iter().flat_map(|key| &key.columns);
+        columns.map(|column| column.name.clone()).collect()
+    }
+
     fn choose<E>(&mut self, probe: &mut dyn KeyProbe<Error = E>) -> Result<Plan, E> {
         let bytes = self.table.data_length_bytes.unwrap_or(0);
         if self.options.rows.is_none() && bytes <= DEFAULT_CHUNK_BYTES / 2 * 3 {

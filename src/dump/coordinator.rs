@@ -12,19 +12,22 @@ use crossbeam_channel::Select;
 use super::config::DumpConfig;
 use super::job::{Failure, Job, Report, TableJob};
 use super::pool::Channels;
-use super::schema::SchemaWriter;
+use super::schema::{OtherObjects, SchemaWriter};
 use super::worker::Shared;
 use crate::catalog::identity::{self, Identity};
-use crate::chunk::{ChunkOptions, SessionProbe, TablePlanner};
+use crate::chunk::{Chunk, ChunkOptions, SessionProbe, TablePlanner};
 use crate::error::Error;
 use crate::manifest::FileEntry;
-use crate::server::error::Reach;
+use crate::server::error::{Reach, ServerError};
 use crate::server::extra::ExtraConnection;
 
 /// How often a waiting coordinator looks up: whether the run is cancelled, whether connections need a sign of life.
 const BEAT: Duration = Duration::from_millis(100);
 /// How often connections that wait are pinged.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// Looking whether tables were altered takes at most one part in so many of the time.
+const CHECK_REST: u32 = 10;
 
 /// A table on its way into the dump.
 pub struct TableState {
@@ -36,6 +39,8 @@ pub struct TableState {
     pub data_files: Vec<FileEntry>,
     /// What it was when the snapshots started.
     pub identity: Option<Identity>,
+    /// Columns whose cells are bytes.
+    pub binary_columns: Vec<String>,
     /// Why it cannot be dumped.
     pub failure: Option<String>,
     outstanding: usize,
@@ -50,6 +55,7 @@ impl TableState {
             schema_files: Vec::new(),
             data_files: Vec::new(),
             identity,
+            binary_columns: Vec::new(),
             failure: None,
             outstanding: 0,
             planned: false,
@@ -71,12 +77,24 @@ pub struct Coordinator<'a> {
     pub extra: &'a mut ExtraConnection,
     /// All base tables, in the order in which they are read.
     pub tables: &'a mut Vec<TableState>,
-    /// How many of them, from the first, need the lock.
+    /// Writes schema files.
+    pub schema: &'a SchemaWriter<'a>,
+    /// Views, routines and the like go here, once the lock is given back.
+    pub others: &'a mut OtherObjects,
+    /// How the table at an index is cut.
+    pub chunk_options: &'a dyn Fn(usize) -> ChunkOptions,
+    /// How many of the tables, from the first, need the lock.
     pub locked: usize,
     /// Whether DDL is kept out to the end.
     pub keep_ddl_out: bool,
     /// What the user ought to know.
     pub warnings: &'a mut Vec<String>,
+    /// Tables that are complete, but may have been altered while they were read.
+    pub unchecked: Vec<usize>,
+    /// When tables were last looked at.
+    pub last_check: Instant,
+    /// How long that took.
+    pub check_took: Duration,
 }
 
 /// The tables of one phase that are still to be planned, and the one that is being planned.
@@ -99,6 +117,10 @@ impl Coordinator<'_> {
         if self.locked > 0 {
             self.phase(channels, 0..self.locked)?;
             self.shared.snapshot.release_lock(self.keep_ddl_out)?;
+        }
+        if self.config.objects.schemas {
+            *self.others = self.schema.others(self.extra)?;
+            self.warnings.append(&mut self.others.warnings);
         }
         self.phase(channels, self.locked..self.tables.len())?;
         // A lock that was lost unnoticed proves nothing about the last rows.
@@ -136,9 +158,7 @@ impl Coordinator<'_> {
                 let report = ready.recv(&channels.reports).map_err(|_| gone())?;
                 outstanding -= usize::from(!matches!(report, Report::Warning(_)));
                 self.take(report)?;
-                if channels.reports.is_empty() {
-                    self.check_identities()?;
-                }
+                self.check_identities(false)?;
             } else if let Some(job) = next.take() {
                 self.tables[job.table.index].outstanding += 1;
                 outstanding += 1;
@@ -146,7 +166,7 @@ impl Coordinator<'_> {
                 next = self.next_job(&mut feed)?;
             }
         }
-        self.check_identities()
+        self.check_identities(true)
     }
 
     /// Plans the next chunk; tables that fail on the way are passed over.
@@ -156,21 +176,19 @@ impl Coordinator<'_> {
                 let Some(index) = feed.tables.next() else {
                     return Ok(None);
                 };
-                feed.current = self.begin_table(index)?;
+                let options = (self.chunk_options)(index);
+                let table = &self.tables[index].job.table;
+                feed.current = Some((index, TablePlanner::new(table, &options)));
                 continue;
             };
             let index = *index;
-            match self.next_chunk(index, planner)? {
-                Some(chunk) => {
-                    let table = Arc::clone(&self.tables[index].job);
-                    return Ok(Some(Job { table, chunk }));
-                }
-                None => {
-                    feed.current = None;
-                    self.tables[index].planned = true;
-                    self.note_progress(index);
-                }
+            if let Some(chunk) = self.next_chunk(index, planner)? {
+                let table = Arc::clone(&self.tables[index].job);
+                return Ok(Some(Job { table, chunk }));
             }
+            feed.current = None;
+            self.tables[index].planned = true;
+            self.note_progress(index);
         }
     }
 
@@ -184,18 +202,11 @@ impl Coordinator<'_> {
         if state.failure.is_some() {
             return Ok(None);
         }
-        let job = Arc::clone(&state.job);
-        let planned = self.extra.ask(|session| {
-            match planner.next(&mut SessionProbe::new(session, &job.table)) {
-                Err(PlanError::Server(error)) => Err(error),
-                planned => Ok(planned),
-            }
-        });
-        match planned {
-            Ok(planned) => planned.map_err(|source| Error::Plan {
-                table: job.table.name.to_string(),
-                source,
-            }),
+        let answer = self
+            .extra
+            .ask(|session| planner.next(&mut SessionProbe::new(session)));
+        match answer {
+            Ok(chunk) => Ok(chunk),
             Err(error) => {
                 self.fail_or_end(index, error)?;
                 Ok(None)
@@ -203,35 +214,17 @@ impl Coordinator<'_> {
         }
     }
 
-    /// Writes the table's schema files and makes its planner; `None` if it has no rows to read.
-    fn begin_table(&mut self, index: usize) -> Result<Option<(usize, TablePlanner)>, Error> {
-        let job = Arc::clone(&self.tables[index].job);
-        if self.config.objects.schemas {
-            let written = self.schema.table(self.extra, &job.table, self.warnings)?;
-            match written {
-                Ok(files) => self.tables[index].schema_files = files,
-                Err(error) => {
-                    self.fail_or_end(index, error)?;
-                    return Ok(None);
-                }
-            }
-        }
-        let options = ChunkOptions {
-            rows: self.config.chunk_rows,
-            order_by_primary_key: self.config.order_by_primary_key,
-        };
-        Ok(Some((index, TablePlanner::new(&job.table, &options))))
-    }
-
     /// Takes note of what a worker says.
     fn take(&mut self, report: Report) -> Result<(), Error> {
         match report {
-            Report::Warning(warning) => {
-                log::warn!("{warning}");
-                self.warnings.push(warning);
-            }
-            Report::Done { table, files } => {
+            Report::Warning(warning) => self.warnings.push(warning),
+            Report::Done {
+                table,
+                files,
+                binary_columns,
+            } => {
                 let state = &mut self.tables[table];
+                state.binary_columns = binary_columns;
                 state.outstanding -= 1;
                 state.data_files.extend(files);
                 self.note_progress(table);
@@ -258,28 +251,36 @@ impl Coordinator<'_> {
     }
 
     /// A table whose definition changed while it was read is torn, whatever its rows look like (seen with instant ALTER,
-    /// partitions and RENAME swaps, which give no error).
-    fn check_identities(&mut self) -> Result<(), Error> {
-        if self.unchecked.is_empty() || self.identities.is_none() {
+    /// partitions and RENAME swaps, which give no error). Looking costs a scan of the server's list of tables, so with many
+    /// tables it is done for many at a time; with few it follows the last chunk at once, before later DDL can be blamed.
+    fn check_identities(&mut self, now: bool) -> Result<(), Error> {
+        let rest = self.check_took.saturating_mul(CHECK_REST);
+        if self.unchecked.is_empty() || (!now && self.last_check.elapsed() < rest) {
             return Ok(());
         }
-        let tables = std::mem::take(&mut self.unchecked);
-        let names: Vec<_> = tables.iter().map(|&index| self.tables[index].job.table.name.clone()).collect();
-        let now = self
+        let begun = Instant::now();
+        let indices = std::mem::take(&mut self.unchecked);
+        let jobs: Vec<_> = indices
+            .iter()
+            .map(|&index| Arc::clone(&self.tables[index].job))
+            .collect();
+        let names: Vec<_> = jobs.iter().map(|job| (&job.table.name, None)).collect();
+        let found = self
             .extra
             .ask(|session| identity::read(session, &names))
-            .map_err(|source| Error::server("Looking whether tables were altered", source))?;
-        for index in tables {
-            let state = &self.tables[index];
-            let change = match (&state.identity, now.get(&state.job.table.name)) {
-                (Some(then), Some(now)) => then.differs(now),
-                (Some(_), None) => Some("it is gone".to_owned()),
+            .map_err(|source| Error::server("looking whether tables were altered", source))?;
+        for (index, now) in indices.into_iter().zip(found) {
+            let change = match (&self.tables[index].identity, now) {
+                (Some(then), Some(now)) => then.differs(&now),
+                (Some(_), None) => Some("is gone".to_owned()),
                 (None, _) => None,
             };
             if let Some(change) = change {
-                self.fail(index, format!("it was altered during the dump: {change}"));
+                self.fail(index, format!("altered during the dump: it {change}"));
             }
         }
+        self.last_check = Instant::now();
+        self.check_took = begun.elapsed();
         Ok(())
     }
 

@@ -1,7 +1,6 @@
 //! `Job`: one chunk to be read, with all a worker needs to read it, and `Report`: what became of it.
 //!
-//! Owns the SELECT of a chunk. Every SELECT names its columns; the user's condition stands in brackets on lines of its own, so
-//! that neither OR nor a comment in it reaches the chunk's bounds (dumpling#371).
+//! Owns the SELECT of a chunk, which names its columns. Which rows are in a chunk it leaves to `chunk/`.
 
 use std::sync::Arc;
 
@@ -24,7 +23,7 @@ pub struct TableJob {
     pub progress: TableProgress,
     /// `SELECT … FROM …`, up to the partition.
     select: String,
-    /// ` WHERE` of the user, in brackets.
+    /// The condition the user wants on every row.
     user_condition: Option<String>,
 }
 
@@ -46,6 +45,8 @@ pub enum Report {
         table: usize,
         /// The files, by part; none if the chunk held no row.
         files: Vec<FileEntry>,
+        /// Columns whose cells are bytes.
+        binary_columns: Vec<String>,
     },
     /// It was given up.
     Failed {
@@ -85,43 +86,51 @@ impl TableJob {
         } else {
             columns.join(", ")
         };
-        let select = format!("SELECT /*!40001 SQL_NO_CACHE */ {columns} FROM {}", table.name);
+        let select = format!(
+            "SELECT /*!40001 SQL_NO_CACHE */ {columns} FROM {}",
+            table.name
+        );
         Self {
             index,
             table,
             progress,
             select,
-            user_condition: user_condition.map(|condition| format!("(\n{condition}\n)")),
+            user_condition: user_condition.map(str::to_owned),
         }
     }
 }
 
 impl Job {
-    /// The statement that reads the chunk.
+    /// The statement that reads the chunk. The user's condition stands in brackets, so that an OR in it cannot reach the
+    /// chunk's bounds (dumpling#371), and ends its line, so that a comment in it cannot reach the bracket.
     pub fn sql(&self) -> String {
-        let mut sql = self.table.select.clone();
-        if let Some(partition) = &self.chunk.partition {
-            sql += &format!(" PARTITION ({})", quote(partition));
-        }
-        let chunk = self.chunk.condition.as_ref().map(|c| format!("({c})"));
-        let conditions: Vec<_> = chunk
-            .as_ref()
-            .into_iter()
-            .chain(&self.table.user_condition)
-            .map(String::as_str)
+        let chunk = &self.chunk;
+        let partition = chunk.partition.iter();
+        let partition = partition.map(|name| format!(" PARTITION ({})", quote(name)));
+        let index = chunk.force_index.iter();
+        let index = index.map(|name| format!(" FORCE INDEX ({})", quote(name)));
+        let user = self.table.user_condition.iter();
+        let own = chunk.condition.iter();
+        let conditions: Vec<_> = user
+            .map(|condition| format!("({condition}\n)"))
+            .chain(own.map(|condition| format!("({condition})")))
             .collect();
-        if !conditions.is_empty() {
-            sql += &format!(" WHERE {}", conditions.join(" AND "));
-        }
-        if !self.chunk.order_by.is_empty() {
-            let keys: Vec<_> = self.chunk.order_by.iter().map(|key| quote(key)).collect();
-            sql += &format!(" ORDER BY {}", keys.join(", "));
-        }
-        sql
+        let clause = |word: &str, terms: &[String], between: &str| {
+            (!terms.is_empty()).then(|| format!(" {word} {}", terms.join(between)))
+        };
+        std::iter::once(self.table.select.clone())
+            .chain(partition)
+            .chain(index)
+            .chain(clause("WHERE", &conditions, " AND "))
+            .chain(clause("ORDER BY", &chunk.order_by, ", "))
+            .collect()
     }
 
     /// "reading `a`.`b` chunk 7": completes "The server failed while …".
     pub fn doing(&self) -> String {
-        format!("reading {} (chunk {})", self.table.table.name, self.chunk.index)
+        format!(
+            "reading {} (chunk {})",
+            self.table.table.name, self.chunk.index
+        )
     }
 }

@@ -87,8 +87,9 @@ impl FileWriter {
         let failed = |source| StorageError::from_write(source, &name);
         let codec = match codec.take() {
             Some(codec) => codec,
-            None => Codec::new(options.compression)
-                .map_err(|error| failed(io::Error::other(error)))?,
+            None => {
+                Codec::new(options.compression).map_err(|error| failed(io::Error::other(error)))?
+            }
         };
         let compressor = codec.start(Counted { sink, bytes: 0 }).map_err(failed)?;
         Ok(Self {

@@ -17,7 +17,7 @@ use crate::manifest::names::FileNames;
 use crate::manifest::{DataEntry, FileEntry};
 use crate::progress::{Attempt, Progress};
 use crate::retry::{RetryPolicy, chance};
-use crate::server::error::{Reach, ServerError};
+use crate::server::error::{Reach, ServerError, chain};
 use crate::server::reaper::Reaper;
 use crate::server::session::Session;
 use crate::server::snapshot::{Snapshot, SnapshotError};
@@ -52,6 +52,21 @@ pub struct Worker<'a> {
     shared: &'a Shared<'a>,
     session: Option<Session>,
     scratch: Scratch,
+}
+
+/// A chunk whose files have their names.
+struct Done {
+    files: Vec<FileEntry>,
+    binary_columns: Vec<String>,
+}
+
+/// A chunk that is read, in files without names.
+struct ReadChunk {
+    files: Vec<StagedFile>,
+    /// The first row that no server of the source's kind may take back.
+    oversized: Option<u64>,
+    attempt: Attempt,
+    binary_columns: Vec<String>,
 }
 
 /// Why one attempt ended.
@@ -90,9 +105,10 @@ impl<'a> Worker<'a> {
                 break;
             }
             let report = match self.dump(&job, reports) {
-                Ok(files) => Report::Done {
+                Ok(done) => Report::Done {
                     table: job.table.index,
-                    files,
+                    files: done.files,
+                    binary_columns: done.binary_columns,
                 },
                 Err(failure) => Report::Failed {
                     table: job.table.index,
@@ -109,11 +125,11 @@ impl<'a> Worker<'a> {
     }
 
     /// Tries a chunk until it is done, its attempts are used up, or trying is pointless.
-    fn dump(&mut self, job: &Job, reports: &Sender<Report>) -> Result<Vec<FileEntry>, Failure> {
+    fn dump(&mut self, job: &Job, reports: &Sender<Report>) -> Result<Done, Failure> {
         let mut failed = 0;
         loop {
             let error = match self.attempt(job, reports) {
-                Ok(files) => return Ok(files),
+                Ok(done) => return Ok(done),
                 Err(error) => error,
             };
             failed += 1;
@@ -129,12 +145,7 @@ impl<'a> Worker<'a> {
     }
 
     /// The pause before the next attempt, or the end of the chunk.
-    fn judge(
-        &mut self,
-        job: &Job,
-        error: AttemptError,
-        failed: u32,
-    ) -> Result<Duration, Failure> {
+    fn judge(&mut self, job: &Job, error: AttemptError, failed: u32) -> Result<Duration, Failure> {
         let pause = self.shared.retry.pause_after(failed, chance());
         let table = job.table.table.name.to_string();
         let chunk = job.chunk.index;
@@ -146,7 +157,11 @@ impl<'a> Worker<'a> {
             }
             AttemptError::Rejoin(source) => match pause.filter(|_| source.is_transient()) {
                 Some(pause) => {
-                    log::warn!("{}; trying again in {} ms", chain(&source), pause.as_millis());
+                    log::warn!(
+                        "{}; trying again in {} ms",
+                        chain(&source),
+                        pause.as_millis()
+                    );
                     Ok(pause)
                 }
                 None => Err(Failure::Run(Error::Rejoin {
@@ -162,7 +177,11 @@ impl<'a> Worker<'a> {
                 }
                 match (reach, pause) {
                     (Reach::Attempt, Some(pause)) => {
-                        log::warn!("{}; trying again in {} ms", chain(&source), pause.as_millis());
+                        log::warn!(
+                            "{}; trying again in {} ms",
+                            chain(&source),
+                            pause.as_millis()
+                        );
                         Ok(pause)
                     }
                     (Reach::Table, _) => Err(Failure::Table(chain(&source))),
@@ -178,40 +197,40 @@ impl<'a> Worker<'a> {
     }
 
     /// Reads the chunk once. Its files have their names only when all its rows are there.
-    fn attempt(
-        &mut self,
-        job: &Job,
-        reports: &Sender<Report>,
-    ) -> Result<Vec<FileEntry>, AttemptError> {
+    fn attempt(&mut self, job: &Job, reports: &Sender<Report>) -> Result<Done, AttemptError> {
         let session = match &mut self.session {
             Some(session) => session,
-            None => self
-                .session
-                .insert(self.shared.snapshot.rejoin().map_err(AttemptError::Rejoin)?),
+            None => self.session.insert(
+                self.shared
+                    .snapshot
+                    .rejoin()
+                    .map_err(AttemptError::Rejoin)?,
+            ),
         };
-        let (staged, oversized, attempt) =
-            read(self.shared, session, &mut self.scratch, job)?;
+        let chunk = read(self.shared, session, &mut self.scratch, job)?;
         if let Err(error) = session.release_tables() {
             // All rows are here; the next chunk gets another session.
             log::info!("{}", chain(&error));
             self.give_up_session();
         }
-        if let Some(row) = oversized {
+        if let Some(row) = chunk.oversized {
             let warning = format!(
-                "Row {row} of chunk {} of {} makes a statement longer than the server's max_allowed_packet",
+                "row {row} of chunk {} of {} makes a statement longer than the server's max_allowed_packet",
                 job.chunk.index, job.table.table.name
             );
-            // The coordinator is gone only when the run is over.
-            if reports.send(Report::Warning(warning)).is_err() {
-                return Ok(Vec::new());
-            }
+            // The coordinator is gone only when the run is over, and then nobody listens.
+            reports.send(Report::Warning(warning)).ok();
         }
-        let files = staged
+        let files = chunk
+            .files
             .into_iter()
             .map(StagedFile::commit)
             .collect::<Result<_, _>>()?;
-        attempt.keep();
-        Ok(files)
+        chunk.attempt.keep();
+        Ok(Done {
+            files,
+            binary_columns: chunk.binary_columns,
+        })
     }
 
     /// Leaves the session and has it ended on the server.
@@ -228,20 +247,25 @@ fn read(
     session: &mut Session,
     scratch: &mut Scratch,
     job: &Job,
-) -> Result<(Vec<StagedFile>, Option<u64>, Attempt), AttemptError> {
+) -> Result<ReadChunk, AttemptError> {
     let table = &job.table.table;
     let name = |part| {
         let part = shared.numbered_parts.then_some(part);
         shared.names.data(&table.name, job.chunk.index, part)
     };
     let mut rows = session.stream(&job.sql(), &job.doing())?;
-    let columns = table
+    let columns: Vec<_> = table
         .stored_columns()
         .zip(rows.columns())
         .map(|(column, meta)| EncodedColumn {
             name: column.name.clone(),
             kind: CellKind::of(meta),
         })
+        .collect();
+    let binary_columns = columns
+        .iter()
+        .filter(|column| column.kind == CellKind::Binary)
+        .map(|column| column.name.clone())
         .collect();
     let encoder = shared.format.encoder(
         &table.name.name,
@@ -263,11 +287,11 @@ fn read(
     while let Some(row) = rows.next_row()? {
         writer.row(&row)?;
     }
-    Ok(writer.finish()?)
-}
-
-/// An error with its causes, on one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+    let (files, oversized, attempt) = writer.finish()?;
+    Ok(ReadChunk {
+        files,
+        oversized,
+        attempt,
+        binary_columns,
+    })
 }

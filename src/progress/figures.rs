@@ -43,11 +43,12 @@ fn rounded(n: u64) -> u64 {
     n / 1000 + u64::from(n % 1000 >= 500)
 }
 
-/// A duration with the two units that matter: `850 ms`, `12.3 s`, `4m 05s`, `2h 15m`.
+/// A duration with the two units that matter: `850 ms`, `12.3 s`, `10 s`, `4m 05s`, `2h 15m`.
 pub fn duration(d: Duration) -> String {
     let seconds = d.as_secs();
     match seconds {
         0 => format!("{} ms", d.as_millis()),
+        1..60 if d.subsec_millis() < 100 => format!("{seconds} s"),
         1..60 => format!("{seconds}.{} s", d.subsec_millis() / 100),
         60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
         _ => format!("{}h {:02}m", seconds / 3600, seconds % 3600 / 60),
@@ -99,8 +100,9 @@ mod tests {
 
     #[test]
     fn durations_have_two_units() {
-        let texts = [850, 12_345, 245_000, 8_100_000].map(|ms| duration(Duration::from_millis(ms)));
-        assert_eq!(texts, ["850 ms", "12.3 s", "4m 05s", "2h 15m"]);
+        let texts =
+            [850, 12_345, 10_000, 245_000, 8_100_000].map(|ms| duration(Duration::from_millis(ms)));
+        assert_eq!(texts, ["850 ms", "12.3 s", "10 s", "4m 05s", "2h 15m"]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use mysql::{ClientIdentity, Conn, DriverError, Opts, OptsBuilder, SslOpts};
 
-use super::error::ServerError;
+use super::error::{ServerError, io_cause};
 use super::flavor::Flavor;
 use super::session::{Purpose, Session};
 use super::socket::SessionSocket;
@@ -154,7 +154,11 @@ impl Connector {
                     source: io::Error::new(kind, text),
                 }
             }
-            mysql::Error::IoError(source) => ServerError::Connect { server, source },
+            mysql::Error::IoError(source) => ServerError::connect(server, &source),
+            mysql::Error::CodecError(e) => {
+                let source = io::Error::new(io::ErrorKind::ConnectionAborted, e.to_string());
+                ServerError::connect(server, io_cause(&e).unwrap_or(&source))
+            }
             other => ServerError::Connect {
                 server,
                 source: io::Error::other(other.to_string()),

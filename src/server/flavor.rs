@@ -122,6 +122,21 @@ impl Flavor {
         }
     }
 
+    /// The server remembers whether a column's collation was written out, and prints another SHOW CREATE TABLE then: `COLLATE
+    /// c` for one that was not, `CHARACTER SET x COLLATE c` for one that was (MySQL 8.0: seen on 9.7).
+    pub fn marks_explicit_collations(&self) -> bool {
+        self.mysql((8, 0, 0))
+    }
+
+    /// Which view of `information_schema` has the ids of InnoDB's tables (MySQL 8.0.3 renamed it).
+    pub fn innodb_tables_view(&self) -> Option<&'static str> {
+        match self.kind {
+            Kind::MySql if self.mysql((8, 0, 3)) => Some("INNODB_TABLES"),
+            Kind::TiDb => None,
+            _ => Some("INNODB_SYS_TABLES"),
+        }
+    }
+
     /// MySQL's JSON type refuses text of the binary charset (error 3144); MariaDB's JSON is LONGTEXT.
     pub fn has_json_type(&self) -> bool {
         self.kind == Kind::TiDb || self.mysql((5, 7, 8))

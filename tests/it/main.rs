@@ -3,6 +3,8 @@
 // A test fails by a panic, and that is its report.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod chunks;
+mod cli;
 mod harness;
 mod harness_dump;
 mod harness_fixtures;

@@ -6,7 +6,9 @@
 //! that every supported server knows are used (B133), and the client's DELIMITER around bodies. What files are called
 //! `manifest/names.rs` knows, where they go `storage/`.
 
+mod client_charset;
 mod delimiter;
+mod implicit_collation;
 mod sequence;
 mod stand_in;
 mod stored;
@@ -18,6 +20,7 @@ pub use view::{ViewFiles, view};
 
 use super::ident::{ObjectName, quote};
 use crate::server::error::ServerError;
+use crate::server::flavor::Flavor;
 use crate::server::session::{Session, TextRow};
 
 /// How every schema file begins. All in version comments, which TiDB Lightning skips. Not strict, because a strict server
@@ -65,7 +68,7 @@ pub fn database(session: &mut Session, name: &str) -> Result<SchemaFile, ServerE
     Ok(file)
 }
 
-/// The text of SHOW CREATE TABLE.
+/// The text of SHOW CREATE TABLE as the server prints it.
 pub fn show_create_table(session: &mut Session, name: &ObjectName) -> Result<Vec<u8>, ServerError> {
     let what = format!("table {name}");
     let row = show(session, &format!("SHOW CREATE TABLE {name}"), &what)?;
@@ -74,9 +77,13 @@ pub fn show_create_table(session: &mut Session, name: &ObjectName) -> Result<Vec
 
 /// `{db}.{table}-schema.sql` from what [`show_create_table`] returned, so that the same text also serves for the table's
 /// identity.
-pub fn table(create: &[u8]) -> SchemaFile {
+pub fn table(flavor: &Flavor, create: &[u8]) -> SchemaFile {
     let mut file = SchemaFile::new();
-    file.statement(create);
+    if flavor.marks_explicit_collations() {
+        file.statement(implicit_collation::leave_out(create));
+    } else {
+        file.statement(create);
+    }
     file
 }
 
@@ -89,16 +96,25 @@ fn show(session: &mut Session, sql: &str, what: &str) -> Result<TextRow, ServerE
     })
 }
 
-/// As [`show`], but every text comes in the bytes the server keeps, not converted for us: a body in the charset of whoever
+/// Runs `work` while every text comes in the bytes the server keeps, not converted for us: a body in the charset of whoever
 /// created it, which is how it must be sent again.
-fn show_unconverted(session: &mut Session, sql: &str, what: &str) -> Result<TextRow, ServerError> {
+fn unconverted<T>(
+    session: &mut Session,
+    what: &str,
+    work: impl FnOnce(&mut Session) -> Result<T, ServerError>,
+) -> Result<T, ServerError> {
     let doing = doing(what);
     session.execute("SET character_set_results=NULL", &doing)?;
-    let row = show(session, sql, what);
+    let done = work(session);
     if !session.is_broken() {
         session.execute("SET character_set_results=utf8mb4", &doing)?;
     }
-    row
+    done
+}
+
+/// As [`show`], unconverted.
+fn show_unconverted(session: &mut Session, sql: &str, what: &str) -> Result<TextRow, ServerError> {
+    unconverted(session, what, |session| show(session, sql, what))
 }
 
 /// The statement in column `index`; NULL is how the server hides it from an account.

@@ -6,7 +6,7 @@
 
 use super::super::ident::{ObjectName, quote};
 use super::super::{Database, Routine, Trigger};
-use super::{SchemaFile, delimiter, show_unconverted, statement_of};
+use super::{SchemaFile, client_charset, delimiter, show_unconverted, statement_of};
 use crate::server::error::ServerError;
 use crate::server::session::{Session, TextRow};
 
@@ -47,6 +47,10 @@ impl<'a> Stored<'a> {
         if let Some(collation) = other {
             file.statement(format!("ALTER DATABASE COLLATE {collation}"));
         }
+        let charset = self.charset.as_deref().unwrap_or("utf8mb4");
+        let lexer = client_charset::lexer_command(charset, self.statement);
+        // First, because the command is a SET NAMES too.
+        file.bytes.extend_from_slice(lexer.before.as_bytes());
         file.statement(format!("/*!50003 SET sql_mode='{}'*/", self.sql_mode));
         if let Some(charset) = &self.charset {
             file.statement(format!("/*!50003 SET character_set_client={charset}*/"));
@@ -64,6 +68,7 @@ impl<'a> Stored<'a> {
         // On a line of its own, because a body may end in a comment.
         file.bytes
             .extend_from_slice(format!("\n{mark}\nDELIMITER ;\n").as_bytes());
+        file.bytes.extend_from_slice(lexer.after.as_bytes());
         file.bytes.extend_from_slice(RESTORE.as_bytes());
         if other.is_some() {
             file.statement(format!("ALTER DATABASE COLLATE {own_collation}"));

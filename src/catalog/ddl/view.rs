@@ -4,7 +4,7 @@
 //! first view is made, views that use each other load in any order, also across databases.
 
 use super::super::ident::{ObjectName, quote, text_literal};
-use super::{SchemaFile, doing, show_unconverted, stand_in, statement_of};
+use super::{SchemaFile, client_charset, doing, show, stand_in, statement_of, unconverted};
 use crate::server::error::ServerError;
 use crate::server::session::Session;
 
@@ -25,15 +25,18 @@ pub fn view(session: &mut Session, name: &ObjectName) -> Result<ViewFiles, Serve
     let what = format!("view {name}");
     // With the database selected, the server leaves its name out of the text, so that the view can go to another one.
     session.execute(&format!("USE {}", quote(&name.database)), &doing(&what))?;
-    let shown = show_unconverted(session, &format!("SHOW CREATE VIEW {name}"), &what);
-    let row = match shown {
+    let shown = unconverted(session, &what, |session| {
+        let row = show(session, &format!("SHOW CREATE VIEW {name}"), &what)?;
+        // At once: the next statement forgets the warnings.
+        Ok((row, complaint(session, &what)?))
+    });
+    let (row, complaint) = match shown {
         Err(error @ ServerError::Statement { .. }) if is_about_the_view(&error) => {
             return invalid_from_catalog(session, name, &error);
         }
         other => other?,
     };
     let create = statement_of(&row, 1, &what)?;
-    let complaint = complaint(session, &what)?;
     if let Some(reason) = complaint {
         return Ok(invalid(name, create, &reason));
     }
@@ -44,7 +47,10 @@ pub fn view(session: &mut Session, name: &ObjectName) -> Result<ViewFiles, Serve
     let charset = row.text(2).unwrap_or_else(|| "utf8mb4".to_owned());
     let collation = row.text(3);
     set_charset(&mut file, &charset, collation.as_deref());
+    let lexer = client_charset::lexer_command(&charset, create);
+    file.bytes.extend_from_slice(lexer.before.as_bytes());
     file.statement(create);
+    file.bytes.extend_from_slice(lexer.after.as_bytes());
     restore_charset(&mut file);
     let stand_in = stand_in::create(session, name)?.map(|statement| {
         let mut file = SchemaFile::new();
@@ -87,10 +93,7 @@ fn restore_charset(file: &mut SchemaFile) {
 /// Errors that a view's own state causes, not the connection and not this account's rights: no such table, column, function,
 /// definer, or a recursion (seen on MariaDB and MySQL).
 fn is_about_the_view(error: &ServerError) -> bool {
-    matches!(
-        error.code(),
-        Some(1054 | 1146 | 1305 | 1356 | 1449 | 1462 | 4031..=4099)
-    )
+    matches!(error.code(), Some(1054 | 1146 | 1305 | 1356 | 1449 | 1462))
 }
 
 /// What the server thinks of a view it has just shown.

@@ -43,16 +43,6 @@ pub enum FilterError {
         /// Where, counted in characters from 1.
         position: usize,
     },
-    /// A regular expression is none.
-    #[error("{origin}: the pattern at character {position} is no regular expression")]
-    Regex {
-        /// The filter as typed, or the file and its line.
-        origin: String,
-        /// Where the pattern begins, counted in characters from 1.
-        position: usize,
-        /// What the `regex` crate says.
-        source: Box<regex::Error>,
-    },
     /// A file named by `@` could not be read.
     #[error("cannot read the filter file {}", path.display())]
     File {
@@ -119,6 +109,19 @@ impl TableFilter {
             case_sensitive: false,
             opened: Vec::new(),
         }
+    }
+
+    /// Whether the user gave rules; else everything but the system schemas is wanted.
+    pub fn is_custom(&self) -> bool {
+        !matches!(
+            &self.rules[..],
+            [Rule {
+                database: Pattern::All,
+                table: Pattern::All,
+                positive: true,
+                ..
+            }]
+        )
     }
 
     /// The same filter for a user who named these databases: a system schema among them is then as good as any other.

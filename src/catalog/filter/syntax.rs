@@ -267,15 +267,19 @@ impl<'a> Parser<'a> {
     }
 
     fn compile(&self, source: &str, start: usize) -> Result<Pattern, FilterError> {
-        let regex = RegexBuilder::new(source)
+        let built = RegexBuilder::new(source)
             .case_insensitive(!self.case_sensitive)
-            .build()
-            .map_err(|error| FilterError::Regex {
-                origin: self.to_string(),
-                position: start + 1,
-                source: Box::new(error),
-            })?;
-        Ok(Pattern::Regex(regex))
+            .build();
+        built.map(Pattern::Regex).map_err(|error| {
+            // The crate draws a picture over several lines; the last one says what is wrong.
+            let text = error.to_string();
+            let reason = text.lines().last().unwrap_or_default();
+            let reason = reason.trim_start_matches("error: ");
+            self.error_at(
+                start,
+                format!("the pattern is no regular expression ({reason})"),
+            )
+        })
     }
 
     fn name(&self, name: &str) -> Pattern {
@@ -470,7 +474,7 @@ mod tests {
             (r"a.b\", r"a `\` stands at the end at character 4"),
             (
                 "a.b,/(/.x",
-                "the pattern at character 5 is no regular expression",
+                "the pattern is no regular expression (unclosed group) at character 5",
             ),
         ] {
             assert_eq!(error(rule), format!("the filter `{rule}`: {problem}"));

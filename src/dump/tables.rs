@@ -1,0 +1,441 @@
+//! `Journey`: the steps of one run, with what they share.
+//!
+//! Owns the connections' lifetimes: the extra connection, the snapshot with its sessions, the reaper that outlives them all.
+//! What is abandoned on failure is handed to the reaper here.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use time::OffsetDateTime;
+
+use super::config::DumpConfig;
+use super::coordinator::{Coordinator, TableState};
+use super::finish::{Facts, finish};
+use super::job::TableJob;
+use super::pipe::FileOptions;
+use super::pool::with_workers;
+use super::query;
+use super::report::DumpReport;
+use super::schema::{OtherObjects, SchemaWriter};
+use super::survey::{self, Survey};
+use super::worker::Shared;
+use crate::cancel::CancelToken;
+use crate::catalog::Catalog;
+use crate::catalog::ident::ObjectName;
+use crate::catalog::identity;
+use crate::error::Error;
+use crate::manifest::names::FileNames;
+use crate::progress::Progress;
+use crate::server::connector::Connector;
+use crate::server::error::{Reach, chain};
+use crate::server::extra::ExtraConnection;
+use crate::server::flavor::Flavor;
+use crate::server::position::Moment;
+use crate::server::reaper::Reaper;
+use crate::server::session::Session;
+use crate::server::snapshot::{ConsistencyMode, Snapshot, SnapshotError, SnapshotRequest};
+use crate::storage::Storage;
+
+/// How often the snapshots are taken anew after connection trouble; nothing has been read by then.
+const SNAPSHOT_TRIES: u32 = 5;
+/// The reaper has little time, so it gives up soon.
+const REAPER_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// One run.
+pub struct Journey<'a> {
+    config: &'a DumpConfig,
+    progress: &'a Progress,
+    cancel: &'a CancelToken,
+    storage: &'a dyn Storage,
+    connector: Connector,
+    names: FileNames,
+    started: OffsetDateTime,
+}
+
+/// What was dumped, before anything says that it is whole.
+struct Outcome {
+    mode: ConsistencyMode,
+    moment: Moment,
+    others: OtherObjects,
+    tables: Vec<TableState>,
+    inconsistent: Vec<String>,
+    warnings: Vec<String>,
+}
+
+impl<'a> Journey<'a> {
+    /// Nothing is opened yet.
+    pub fn new(
+        config: &'a DumpConfig,
+        progress: &'a Progress,
+        cancel: &'a CancelToken,
+        storage: &'a dyn Storage,
+        started: OffsetDateTime,
+    ) -> Self {
+        Self {
+            config,
+            progress,
+            cancel,
+            storage,
+            connector: Connector::new(config.connection.clone(), cancel.clone()),
+            names: FileNames::new(
+                config.format.extension(),
+                config.compression.extension(),
+                config.file_name_template.clone(),
+            ),
+            started,
+        }
+    }
+
+    /// Plans, and reads no rows.
+    pub fn dry_run(&self, clock: Instant) -> Result<DumpReport, Error> {
+        let mut extra = self.extra();
+        let survey = Survey::make(self.config, &mut extra)?;
+        let plan = survey.plan.dry_run(self.config, &mut extra)?;
+        Ok(DumpReport {
+            counts: self.progress.counts(),
+            views: survey.catalog.table_count() as u64,
+            output: self.storage.describe(),
+            consistency: self.config.consistency.mode,
+            position: None,
+            duration: clock.elapsed(),
+            warnings: survey.warnings,
+            plan: Some(plan),
+        })
+    }
+
+    /// Dumps the rows of one query.
+    pub fn query(&self, query: &str, clock: Instant) -> Result<DumpReport, Error> {
+        let mut extra = self.extra();
+        let moment = extra
+            .ask(Moment::read)
+            .map_err(|error| Error::server("reading the binlog position", error))?;
+        let files = self.file_options();
+        let counted = self.progress.table("--sql", 0);
+        let entries = query::dump(
+            self.config,
+            query,
+            &self.connector,
+            &files,
+            &self.names,
+            &counted,
+        )?;
+        let outcome = Outcome {
+            mode: ConsistencyMode::None,
+            moment,
+            others: OtherObjects {
+                files: entries,
+                ..OtherObjects::default()
+            },
+            tables: Vec::new(),
+            inconsistent: Vec::new(),
+            warnings: Vec::new(),
+        };
+        let flavor = survey::flavor(&mut extra)?;
+        self.conclude(outcome, &flavor, clock)
+    }
+
+    /// Dumps tables and everything around them.
+    pub fn tables(&self, clock: Instant) -> Result<DumpReport, Error> {
+        let mut extra = self.extra();
+        let mut survey = Survey::make(self.config, &mut extra)?;
+        let reaper = Reaper::start(self.uncancelled_connector());
+        let outcome = if self.config.objects.data {
+            self.dump_data(&mut extra, &mut survey, &reaper)
+        } else {
+            self.dump_schemas(&mut extra, &mut survey)
+        }?;
+        let failures: Vec<_> = outcome
+            .tables
+            .iter()
+            .filter_map(|state| {
+                let failure = state.failure.as_ref()?;
+                Some(format!("{} ({failure})", state.job.table.name))
+            })
+            .collect();
+        if !failures.is_empty() {
+            return Err(Error::Tables { failures });
+        }
+        self.conclude(outcome, &survey.flavor, clock)
+    }
+
+    fn dump_data(
+        &self,
+        extra: &mut ExtraConnection,
+        survey: &mut Survey,
+        reaper: &Reaper,
+    ) -> Result<Outcome, Error> {
+        let mut tables = self.table_states(survey);
+        let files = self.file_options();
+        // Before the snapshots: what is altered between the two is found by the identities.
+        self.write_schemas(extra, survey, &files, &mut tables)?;
+        let (snapshot, sessions) = self.take_snapshot(extra, survey, &mut tables)?;
+        let shared = Shared {
+            files: self.file_options(),
+            names: &self.names,
+            numbered_parts: self.config.file_size_bytes.is_some(),
+            format: &self.config.format,
+            max_allowed_packet: survey.max_allowed_packet,
+            snapshot: &snapshot,
+            reaper,
+            retry: self.config.retry,
+            cancel: self.cancel,
+            progress: self.progress,
+        };
+        let schema = self.schema_writer(&files, &survey.catalog);
+        let chunk_options = |index| survey.plan.chunk_options(self.config, index);
+        let mut others = OtherObjects::default();
+        let result = with_workers(&shared, sessions, |channels| {
+            Coordinator {
+                config: self.config,
+                shared: &shared,
+                extra,
+                tables: &mut tables,
+                schema: &schema,
+                others: &mut others,
+                chunk_options: &chunk_options,
+                locked: survey.plan.locked,
+                keep_ddl_out: survey.keep_ddl_out,
+                warnings: &mut survey.warnings,
+                unchecked: Vec::new(),
+                last_check: Instant::now(),
+                check_took: Duration::ZERO,
+            }
+            .run(&channels)
+        });
+        let (mode, moment) = (snapshot.mode(), snapshot.moment().clone());
+        let held = snapshot.abandon();
+        match result.and_then(|done| done) {
+            Ok(()) => Ok(Outcome {
+                mode,
+                moment,
+                others,
+                tables,
+                inconsistent: std::mem::take(&mut survey.plan.inconsistent),
+                warnings: std::mem::take(&mut survey.warnings),
+            }),
+            Err(error) => {
+                for id in held {
+                    reaper.end(id);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// `--no-data`: the statements that make the objects, and nothing that needs a snapshot.
+    fn dump_schemas(
+        &self,
+        extra: &mut ExtraConnection,
+        survey: &mut Survey,
+    ) -> Result<Outcome, Error> {
+        let moment = extra
+            .ask(Moment::read)
+            .map_err(|error| Error::server("reading the binlog position", error))?;
+        let mut tables = self.table_states(survey);
+        let files = self.file_options();
+        let schema = self.schema_writer(&files, &survey.catalog);
+        let others = schema.others(extra)?;
+        self.write_schemas(extra, survey, &files, &mut tables)?;
+        for state in &tables {
+            state.job.progress.finish();
+        }
+        Ok(Outcome {
+            mode: ConsistencyMode::None,
+            moment,
+            others,
+            tables,
+            inconsistent: Vec::new(),
+            warnings: std::mem::take(&mut survey.warnings),
+        })
+    }
+
+    /// Writes the base tables' schema files and takes their identities. A table that cannot be read is left out and named in
+    /// the end.
+    fn write_schemas(
+        &self,
+        extra: &mut ExtraConnection,
+        survey: &mut Survey,
+        files: &FileOptions<'_>,
+        tables: &mut [TableState],
+    ) -> Result<(), Error> {
+        let schema = self.schema_writer(files, &survey.catalog);
+        let mut definitions = vec![None; tables.len()];
+        if self.config.objects.schemas {
+            for (state, definition) in tables.iter_mut().zip(&mut definitions) {
+                if self.cancel.is_cancelled() {
+                    return Err(Error::Interrupted);
+                }
+                match schema.table(extra, &state.job.table) {
+                    Ok(written) => {
+                        state.schema_files = written.files;
+                        *definition = Some(written.definition);
+                        survey.warnings.extend(written.warnings);
+                    }
+                    Err(Error::Server { source, .. }) if source.reach() == Reach::Table => {
+                        state.failure = Some(source.to_string());
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        if !self.config.objects.data {
+            return Ok(());
+        }
+        let jobs: Vec<_> = tables.iter().map(|state| Arc::clone(&state.job)).collect();
+        let known: Vec<_> = jobs
+            .iter()
+            .zip(definitions)
+            .map(|(job, definition)| (&job.table.name, definition))
+            .collect();
+        let found = extra
+            .ask(|session| identity::read(session, &known))
+            .map_err(|error| Error::server("reading when tables were altered", error))?;
+        for (state, identity) in tables.iter_mut().zip(found) {
+            state.identity = identity;
+        }
+        Ok(())
+    }
+
+    fn table_states(&self, survey: &mut Survey) -> Vec<TableState> {
+        let condition = self.config.where_clause.as_deref();
+        std::mem::take(&mut survey.plan.tables)
+            .into_iter()
+            .enumerate()
+            .map(|(index, table)| {
+                let estimate = table.rows_estimate.unwrap_or_default();
+                let name = format!("{}.{}", table.name.database, table.name.name);
+                let progress = self.progress.table(name, estimate);
+                TableState::new(TableJob::new(index, table, progress, condition), None)
+            })
+            .collect()
+    }
+
+    /// Takes the snapshots, again if connections die meanwhile. A table that cannot even be locked is left out and named in
+    /// the end.
+    fn take_snapshot(
+        &self,
+        extra: &mut ExtraConnection,
+        survey: &Survey,
+        tables: &mut [TableState],
+    ) -> Result<(Snapshot, Vec<Session>), Error> {
+        let mut tries = 0;
+        loop {
+            let sound: Vec<_> = tables
+                .iter()
+                .filter(|state| state.failure.is_none())
+                .map(|state| state.job.table.name.clone())
+                .collect();
+            let request = SnapshotRequest {
+                options: &self.config.consistency,
+                sessions: self.config.threads,
+                tables: &sound,
+                needs_lock: survey.plan.locked > 0,
+                keep_ddl_out: survey.keep_ddl_out,
+            };
+            let error = match Snapshot::take(&self.connector, &request) {
+                Ok(taken) => return Ok(taken),
+                Err(error) => error,
+            };
+            tries += 1;
+            let pause = self.config.retry.pause_after(tries, crate::retry::chance());
+            match (&error, pause) {
+                (SnapshotError::Server(cause), _) if cause.reach() == Reach::Table => {
+                    if !mark_unreadable(extra, tables)? {
+                        return Err(error.into());
+                    }
+                }
+                (_, Some(pause)) if error.is_transient() && tries < SNAPSHOT_TRIES => {
+                    log::warn!("{}; trying again", chain(&error));
+                    if self.cancel.sleep(pause) {
+                        return Err(Error::Interrupted);
+                    }
+                }
+                _ => return Err(error.into()),
+            }
+        }
+    }
+
+    fn conclude(
+        &self,
+        outcome: Outcome,
+        flavor: &Flavor,
+        clock: Instant,
+    ) -> Result<DumpReport, Error> {
+        let views = outcome.others.tables.len() as u64;
+        let position = outcome.moment.position().map(ToString::to_string);
+        let facts = Facts {
+            config: self.config,
+            server: flavor.to_string(),
+            started: self.started,
+            mode: outcome.mode,
+            moment: &outcome.moment,
+            inconsistent: outcome.inconsistent,
+            warnings: &outcome.warnings,
+        };
+        finish(self.storage, &facts, outcome.others, outcome.tables)?;
+        Ok(DumpReport {
+            counts: self.progress.counts(),
+            views,
+            output: self.storage.describe(),
+            consistency: outcome.mode,
+            position,
+            duration: clock.elapsed(),
+            warnings: outcome.warnings,
+            plan: None,
+        })
+    }
+
+    fn extra(&self) -> ExtraConnection {
+        ExtraConnection::new(self.connector.clone(), self.config.retry)
+    }
+
+    fn uncancelled_connector(&self) -> Connector {
+        let mut options = self.config.connection.clone();
+        options.connect_timeout = options.connect_timeout.min(REAPER_TIMEOUT);
+        options.read_timeout = REAPER_TIMEOUT;
+        options.first_row_timeout = REAPER_TIMEOUT;
+        Connector::new(options, CancelToken::new())
+    }
+
+    fn file_options(&self) -> FileOptions<'a> {
+        FileOptions {
+            storage: self.storage,
+            compression: self.config.compression,
+            file_size_bytes: self.config.file_size_bytes,
+        }
+    }
+
+    fn schema_writer<'b>(
+        &'b self,
+        files: &'b FileOptions<'b>,
+        catalog: &'b Catalog,
+    ) -> SchemaWriter<'b> {
+        SchemaWriter {
+            files,
+            names: &self.names,
+            progress: self.progress,
+            objects: self.config.objects,
+            catalog,
+        }
+    }
+}
+
+/// Finds the tables that cannot be opened; returns whether there are any new ones.
+fn mark_unreadable(extra: &mut ExtraConnection, tables: &mut [TableState]) -> Result<bool, Error> {
+    let mut found = false;
+    for state in tables.iter_mut().filter(|state| state.failure.is_none()) {
+        let name: &ObjectName = &state.job.table.name;
+        let sql = format!("SELECT 1 FROM {name} LIMIT 0");
+        let doing = format!("opening {name}");
+        match extra.ask(|session| session.execute(&sql, &doing)) {
+            Ok(()) => {}
+            Err(error) if error.reach() == Reach::Table => {
+                log::error!("{error}");
+                state.failure = Some(error.to_string());
+                found = true;
+            }
+            Err(error) => return Err(Error::server(&doing, error)),
+        }
+    }
+    Ok(found)
+}

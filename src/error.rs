@@ -3,7 +3,6 @@
 //! Owns the sentence a person reads first; the causes below it are the rooms' own errors, reached by `source()`. A message
 //! never repeats its cause.
 
-use crate::chunk::PlanError;
 use crate::server::error::ServerError;
 use crate::server::snapshot::SnapshotError;
 use crate::storage::StorageError;
@@ -21,7 +20,7 @@ pub enum Error {
         source: ServerError,
     },
     /// A chunk of a table failed for good.
-    #[error("Table {table} could not be dumped (chunk {chunk}, tried {attempts} times)")]
+    #[error("table {table} could not be dumped (chunk {chunk}, tried {attempts} times)")]
     Chunk {
         /// The table, quoted.
         table: String,
@@ -34,7 +33,7 @@ pub enum Error {
         source: ServerError,
     },
     /// A session could not return to the snapshot.
-    #[error("Table {table} could not be dumped any further (chunk {chunk})")]
+    #[error("table {table} could not be dumped any further (chunk {chunk})")]
     Rejoin {
         /// The table, quoted.
         table: String,
@@ -45,19 +44,10 @@ pub enum Error {
         source: SnapshotError,
     },
     /// No snapshot.
-    #[error("The dump could not start")]
+    #[error("the dump could not start")]
     Snapshot(#[from] SnapshotError),
-    /// A table could not be cut into chunks.
-    #[error("Table {table} could not be cut into chunks")]
-    Plan {
-        /// The table, quoted.
-        table: String,
-        /// Why not.
-        #[source]
-        source: PlanError,
-    },
     /// A file could not be written.
-    #[error("The dump could not be written")]
+    #[error("the dump could not be written")]
     Storage(#[from] StorageError),
     /// Some tables failed; all others were dumped.
     #[error("{} could not be dumped: {}", count(.failures.len()), .failures.join("; "))]
@@ -74,7 +64,7 @@ pub enum Error {
         hint: Option<String>,
     },
     /// The run was cancelled from outside.
-    #[error("The dump was interrupted")]
+    #[error("the dump was interrupted")]
     Interrupted,
 }
 
@@ -87,6 +77,11 @@ impl Error {
         }
     }
 
+    /// What the shell is told (DESIGN.md section 9): there is no whole dump.
+    pub fn exit_code(&self) -> u8 {
+        1
+    }
+
     /// What the user can do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -94,14 +89,14 @@ impl Error {
             Self::Rejoin { source, .. } | Self::Snapshot(source) => source.hint(),
             Self::Storage(source) => source.hint(),
             Self::Request { hint, .. } => hint.clone(),
-            Self::Plan { .. } | Self::Tables { .. } | Self::Interrupted => None,
+            Self::Tables { .. } | Self::Interrupted => None,
         }
     }
 }
 
 fn count(tables: usize) -> String {
     match tables {
-        1 => "One table".to_owned(),
+        1 => "one table".to_owned(),
         n => format!("{n} tables"),
     }
 }

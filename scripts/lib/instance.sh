@@ -100,12 +100,18 @@ end_process() {
 signal_process() { if is_running; then kill -"$1" "$(fact pid)" 2>/dev/null || true; fi; }
 
 # An owner is written as "PID STARTTIME", since a pid alone may be given to another process later.
-owner_of() { echo "$1 $(cut -d' ' -f22 "/proc/$1/stat")"; }
+owner_of() {
+  local stat
+  stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
+  # The second field is the program's name in brackets, which may hold blanks.
+  read -r -a stat <<<"${stat##*) }"
+  echo "$1 ${stat[19]}"
+}
 
 owner_is_gone() {
   local owner pid
   owner=$(fact owner)
   [ -n "$owner" ] || return 1
   pid=${owner% *}
-  [ "$(owner_of "$pid" 2>/dev/null)" != "$owner" ]
+  [ "$(owner_of "$pid")" != "$owner" ]
 }

@@ -17,7 +17,8 @@ pub enum CellKind {
     Plain,
     /// Text of the column's own charset, to be quoted and escaped.
     Text,
-    /// Text that MySQL refuses when it comes from a binary literal (error 3144): its JSON type.
+    /// Text that must not come from a binary literal: MySQL refuses JSON from one (error 3144), MariaDB takes it for the raw
+    /// bytes of INET4, INET6 or UUID and stores NULL, with no more than a warning.
     Json,
     /// Bytes: BINARY, BLOB, BIT, geometry, VECTOR, and every type this program does not know.
     Binary,
@@ -54,6 +55,9 @@ mod wire {
     pub const STRING: u8 = 254;
 }
 
+/// The flag of unsigned columns. On a string it marks MariaDB's INET4, INET6 and UUID (seen on 10.11 and 11.8).
+const UNSIGNED_FLAG: u16 = 32;
+
 /// The collation id of `binary`.
 const BINARY_COLLATION: u16 = 63;
 
@@ -68,6 +72,7 @@ impl CellKind {
             wire::TIMESTAMP | wire::DATE | wire::TIME | wire::DATETIME | wire::YEAR => Self::Plain,
             wire::NEWDATE | wire::TIMESTAMP2 | wire::DATETIME2 | wire::TIME2 => Self::Plain,
             wire::JSON => Self::Json,
+            wire::STRING if column.flags & UNSIGNED_FLAG != 0 => Self::Json,
             wire::VARCHAR | wire::ENUM | wire::SET | wire::VAR_STRING | wire::STRING
                 if column.collation != BINARY_COLLATION =>
             {
@@ -170,5 +175,20 @@ mod tests {
         assert!(with_extra("STORED GENERATED, INVISIBLE").invisible);
         assert!(with_extra("auto_increment INVISIBLE").invisible);
         assert!(!with_extra("auto_increment").invisible);
+    }
+
+    #[test]
+    fn a_network_address_must_not_come_from_a_binary_literal() {
+        let kind = |flags| {
+            CellKind::of(&ColumnMeta {
+                name: b"c".to_vec(),
+                wire_type: wire::STRING,
+                collation: 8,
+                flags,
+            })
+        };
+        // As MariaDB sends an INET6, and a CHAR of a binary collation.
+        assert_eq!(kind(UNSIGNED_FLAG | 128), CellKind::Json);
+        assert_eq!(kind(128), CellKind::Text);
     }
 }

@@ -10,10 +10,13 @@ pub struct Key {
     pub name: String,
     /// Its columns, in index order.
     pub columns: Vec<String>,
+    /// For each of them, whether the index holds it from large to small.
+    pub descending: Vec<bool>,
 }
 
 /// A row of `information_schema.STATISTICS` about a unique index.
 #[derive(Debug, Clone)]
+#[allow(clippy::struct_excessive_bools)] // as the server lists them
 pub(super) struct KeyPart {
     pub key: String,
     pub position: u64,
@@ -23,6 +26,7 @@ pub(super) struct KeyPart {
     pub whole: bool,
     pub nullable: bool,
     pub index_type: String,
+    pub descending: bool,
     /// Whether the optimizer is told not to use the index.
     pub hidden: bool,
 }
@@ -49,6 +53,7 @@ impl KeyPart {
                     .iter()
                     .filter_map(|part| part.column.clone())
                     .collect(),
+                descending: parts.iter().map(|part| part.descending).collect(),
             })
             .collect();
         keys.sort_by_key(|key| (!key.is_primary(), key.columns.len()));
@@ -75,6 +80,7 @@ mod tests {
             whole: true,
             nullable: false,
             index_type: "BTREE".to_owned(),
+            descending: false,
             hidden: false,
         }
     }

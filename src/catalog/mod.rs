@@ -6,6 +6,7 @@
 
 pub mod column;
 pub mod ddl;
+pub mod filter;
 pub mod ident;
 pub mod identity;
 pub mod key;
@@ -139,10 +140,10 @@ pub struct Routine {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownName {
     /// A database.
-    #[error("The server has no database {}, or this account may not see it", quote(.0))]
+    #[error("the server has no database {}, or this account may not see it", quote(.0))]
     Database(String),
     /// A table, view or sequence.
-    #[error("The server has no table {0}, or this account may not see it")]
+    #[error("the server has no table {0}, or this account may not see it")]
     Table(ObjectName),
 }
 
@@ -206,7 +207,7 @@ mod tests {
         let name = UnknownName::Table(ObjectName::new("shop", "itm"));
         assert_eq!(
             name.to_string(),
-            "The server has no table `shop`.`itm`, or this account may not see it"
+            "the server has no table `shop`.`itm`, or this account may not see it"
         );
     }
 }

@@ -344,7 +344,7 @@ impl Filler<'_, '_, '_> {
     fn keys(&mut self) -> Result<(), ServerError> {
         let hidden = self.reader.session.flavor().hidden_index_condition();
         let columns = format!(
-            "INDEX_NAME, SEQ_IN_INDEX, COLUMN_NAME, SUB_PART, NULLABLE, INDEX_TYPE, {hidden}"
+            "INDEX_NAME, SEQ_IN_INDEX, COLUMN_NAME, SUB_PART, NULLABLE, INDEX_TYPE, COLLATION, {hidden}"
         );
         let mut parts: HashMap<String, Vec<KeyPart>> = HashMap::new();
         let unique = About {
@@ -359,7 +359,8 @@ impl Filler<'_, '_, '_> {
                 whole: row.cell(5).is_none(),
                 nullable: text(row, 6) == "YES",
                 index_type: text(row, 7),
-                hidden: number(row, 8) == Some(1),
+                descending: text(row, 8) == "D",
+                hidden: number(row, 9) == Some(1),
             };
             parts.entry(table.name.name.clone()).or_default().push(part);
         })?;

@@ -61,6 +61,13 @@ pub struct Selection {
     pub filter: TableFilter,
 }
 
+impl Selection {
+    /// Whether all databases are dumped.
+    pub fn is_everything(&self) -> bool {
+        self.databases.is_empty() && self.tables.is_empty() && !self.filter.is_custom()
+    }
+}
+
 /// Which kinds of object are dumped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // one switch per kind, as on the command line

@@ -6,6 +6,8 @@
 
 pub mod csv;
 pub mod escape;
+#[cfg(test)]
+mod samples;
 pub mod sql;
 
 use std::ops::Range;
@@ -112,7 +114,7 @@ impl Format {
                 name_columns,
                 max_allowed_packet,
             )),
-            Self::Csv(options) => Box::new(csv::CsvEncoder::new(options, columns)),
+            Self::Csv(options) => Box::new(csv::CsvEncoder::new(options, &columns)),
         }
     }
 

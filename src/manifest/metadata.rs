@@ -24,7 +24,9 @@ pub fn text(moment: &Moment, started: &str, finished: &str) -> String {
         }
         BinlogState::Off => {}
         BinlogState::Denied(reason) => {
-            line(format_args!("# the binlog position could not be read: {reason}\n"));
+            line(format_args!(
+                "# the binlog position could not be read: {reason}\n"
+            ));
         }
     }
     line(format_args!("\n"));
@@ -66,7 +68,10 @@ mod tests {
             filtered: false,
         };
         let expected = "Started dump at: 2026-01-02 03:04:05\nSHOW MASTER STATUS:\n\tLog: bin.000007\n\tPos: 4711\n\tGTID:11111111-2222-3333-4444-555555555555:1-42\n\nSHOW SLAVE STATUS:\n\tHost: 10.0.0.9\n\tLog: bin.000003\n\tPos: 99\n\tGTID:\n\nFinished dump at: 2026-01-02 03:05:00\n";
-        assert_eq!(text(&moment, "2026-01-02 03:04:05", "2026-01-02 03:05:00"), expected);
+        assert_eq!(
+            text(&moment, "2026-01-02 03:04:05", "2026-01-02 03:05:00"),
+            expected
+        );
     }
 
     #[test]
@@ -76,6 +81,9 @@ mod tests {
             replicas: Vec::new(),
             filtered: false,
         };
-        assert_eq!(text(&moment, "a", "b"), "Started dump at: a\n\nFinished dump at: b\n");
+        assert_eq!(
+            text(&moment, "a", "b"),
+            "Started dump at: a\n\nFinished dump at: b\n"
+        );
     }
 }

@@ -177,8 +177,14 @@ mod tests {
     fn names_are_dumplings() {
         let item = ObjectName::new("my.db", "a-Schema");
         assert_eq!(names().table(&item), "my%2Edb.a%2DSchema-schema.sql.zst");
-        assert_eq!(names().data(&item, 7, None), "my%2Edb.a%2DSchema.000000007.sql.zst");
-        assert_eq!(names().data(&item, 7, Some(2)), "my%2Edb.a%2DSchema.0000000070002.sql.zst");
+        assert_eq!(
+            names().data(&item, 7, None),
+            "my%2Edb.a%2DSchema.000000007.sql.zst"
+        );
+        assert_eq!(
+            names().data(&item, 7, Some(2)),
+            "my%2Edb.a%2DSchema.0000000070002.sql.zst"
+        );
         assert_eq!(names().database("50%"), "50%25-schema-create.sql.zst");
         assert_eq!(names().post("日本"), "日本-schema-post.sql.zst");
     }

@@ -20,7 +20,7 @@ pub enum Reach {
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// No connection could be made.
-    #[error("Cannot connect to {server}")]
+    #[error("cannot connect to {server}")]
     Connect {
         /// Host and port, or socket.
         server: String,
@@ -39,7 +39,7 @@ pub enum ServerError {
         message: String,
     },
     /// TLS was asked for and could not be had.
-    #[error("No TLS connection to {server}: {reason}")]
+    #[error("no TLS connection to {server}: {reason}")]
     Tls {
         /// Host and port, or socket.
         server: String,
@@ -47,7 +47,7 @@ pub enum ServerError {
         reason: String,
     },
     /// The connection ended or did not answer in time.
-    #[error("The connection to the server was lost while {doing}")]
+    #[error("the connection to the server was lost while {doing}")]
     Lost {
         /// The statement's purpose, as "reading the rows of `a`.`b`".
         doing: String,
@@ -56,7 +56,7 @@ pub enum ServerError {
         source: io::Error,
     },
     /// The server answered a statement with an error.
-    #[error("The server failed while {doing}: {message} (error {code})")]
+    #[error("the server failed while {doing}: {message} (error {code})")]
     Statement {
         /// The statement's purpose.
         doing: String,
@@ -66,13 +66,13 @@ pub enum ServerError {
         message: String,
     },
     /// The server shows that an object exists, but not its definition.
-    #[error("This account may not read the definition of {object}")]
+    #[error("this account may not read the definition of {object}")]
     Hidden {
         /// Kind and name, as "procedure `a`.`p`".
         object: String,
     },
     /// The server sent something that the protocol does not allow.
-    #[error("The server's answer makes no sense while {doing}: {what}")]
+    #[error("the server's answer makes no sense while {doing}: {what}")]
     Protocol {
         /// The statement's purpose.
         doing: String,
@@ -122,6 +122,20 @@ impl ServerError {
                 reach_of(*code, message)
             }
         }
+    }
+
+    /// Whether nobody answered at the address at all.
+    pub fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Connect { source, .. } if matches!(
+            source.kind(),
+            io::ErrorKind::ConnectionRefused
+                | io::ErrorKind::NotFound
+                | io::ErrorKind::PermissionDenied
+                | io::ErrorKind::TimedOut
+                | io::ErrorKind::WouldBlock
+                | io::ErrorKind::HostUnreachable
+                | io::ErrorKind::NetworkUnreachable
+        ))
     }
 
     /// Whether the same thing may succeed on a fresh connection.

@@ -13,7 +13,7 @@ pub struct ExtraConnection {
     connector: Connector,
     policy: RetryPolicy,
     session: Option<Session>,
-    rebuilt: u64,
+    reached: bool,
 }
 
 impl ExtraConnection {
@@ -23,7 +23,7 @@ impl ExtraConnection {
             connector,
             policy,
             session: None,
-            rebuilt: 0,
+            reached: false,
         }
     }
 
@@ -43,20 +43,16 @@ impl ExtraConnection {
             }
             failed += 1;
             let pause = self.policy.pause_after(failed, crate::retry::chance());
-            let Some(pause) = pause.filter(|_| error.is_transient()) else {
+            // Nobody there from the beginning: a wrong address, not a passing fault.
+            let hopeless = !self.reached && error.is_unreachable();
+            let Some(pause) = pause.filter(|_| error.is_transient() && !hopeless) else {
                 return Err(error);
             };
             log::warn!("{error}; trying again in {} ms", pause.as_millis());
             if self.connector.cancel_token().sleep(pause) {
                 return Err(error);
             }
-            self.rebuilt += 1;
         }
-    }
-
-    /// How often something had to be asked again.
-    pub fn retries(&self) -> u64 {
-        self.rebuilt
     }
 
     /// Keeps the connection from idling into the server's or a firewall's time limit. A dead one is simply dropped.
@@ -72,6 +68,7 @@ impl ExtraConnection {
     fn session(&mut self) -> Result<&mut Session, ServerError> {
         if self.session.is_none() {
             self.session = Some(self.connector.open(Purpose::Metadata)?);
+            self.reached = true;
         }
         // Just filled.
         self.session.as_mut().ok_or_else(|| ServerError::Protocol {

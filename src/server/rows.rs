@@ -26,6 +26,64 @@ impl Span {
     }
 }
 
+/// A cell with what follows it in its row, so that a copy of fixed size can take a cell of any size: the length of a short
+/// cell is then no branch that the processor must guess.
+#[derive(Debug, Clone, Copy)]
+pub struct Cell<'a> {
+    ahead: &'a [u8],
+    len: usize,
+}
+
+impl<'a> Cell<'a> {
+    /// A cell of the first `len` bytes of `ahead`.
+    #[inline]
+    pub fn new(ahead: &'a [u8], len: usize) -> Self {
+        Self {
+            ahead,
+            len: len.min(ahead.len()),
+        }
+    }
+
+    /// The cell's own bytes.
+    #[inline]
+    pub fn bytes(self) -> &'a [u8] {
+        &self.ahead[..self.len]
+    }
+
+    /// Exactly `N` bytes from the cell's start, those after its end included; `None` if the row ends before.
+    #[inline]
+    pub fn chunk<const N: usize>(self) -> Option<&'a [u8; N]> {
+        self.ahead.first_chunk()
+    }
+
+    /// The rest of the cell after its first `len` bytes.
+    #[inline]
+    #[must_use]
+    pub fn skip(self, len: usize) -> Self {
+        let ahead = self.ahead.get(len..).unwrap_or_default();
+        Self::new(ahead, self.len.saturating_sub(len))
+    }
+
+    /// How many bytes the cell has.
+    #[inline]
+    pub fn len(self) -> usize {
+        self.len
+    }
+
+    /// Whether the cell is the empty string.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.len == 0
+    }
+}
+
+/// A cell that nothing follows.
+impl<'a> From<&'a [u8]> for Cell<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Self::new(bytes, bytes.len())
+    }
+}
+
 /// One row: as many cells as the result has columns.
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
@@ -63,6 +121,17 @@ impl<'a> Row<'a> {
         self.spans
             .iter()
             .map(move |span| bytes.get(span.start..span.end))
+    }
+
+    /// The cells in order, each with what follows it.
+    #[inline]
+    pub fn cells_ahead(&self) -> impl Iterator<Item = Option<Cell<'a>>> + use<'a> {
+        let bytes = self.bytes;
+        self.spans.iter().map(move |span| {
+            // NULL starts beyond every row.
+            let ahead = bytes.get(span.start..)?;
+            Some(Cell::new(ahead, span.end.saturating_sub(span.start)))
+        })
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::io;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use mysql::Conn;
 
@@ -37,6 +38,7 @@ pub struct Session {
     socket: Arc<SessionSocket>,
     _registration: Registration,
     waits: Waits,
+    ping_wait: Duration,
     id: u64,
     flavor: Flavor,
     broken: bool,
@@ -103,6 +105,7 @@ impl Session {
             socket,
             _registration: registration,
             waits: Waits::all(options.connect_timeout),
+            ping_wait: options.connect_timeout,
             id: 0,
             flavor: Flavor::parse("", ""),
             broken: false,
@@ -269,11 +272,18 @@ impl Session {
         Ok(self.rows(sql, doing)?.into_iter().next())
     }
 
-    /// Asks for a sign of life.
+    /// Asks for a sign of life, for which the server has as long as for a connect.
     pub fn ping(&mut self) -> Result<(), ServerError> {
-        self.connection.ping().map_err(|error| {
+        let doing = "checking that the server is alive";
+        let answer = self
+            .socket
+            .set_read_timeout(self.ping_wait)
+            .map_err(mysql::Error::from)
+            .and_then(|()| self.connection.ping());
+        let restored = self.socket.set_read_timeout(self.waits.later);
+        answer.and_then(|()| Ok(restored?)).map_err(|error| {
             self.broken = true;
-            ServerError::from_driver("checking that the server is alive", error)
+            ServerError::from_driver(doing, error)
         })
     }
 

@@ -73,17 +73,17 @@ pub struct ConsistencyOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
     /// A statement or connection failed.
-    #[error("The snapshot could not be taken")]
+    #[error("the snapshot could not be taken")]
     Server(#[from] ServerError),
     /// No mode that was allowed works here.
-    #[error("One point in time cannot be had from this server: {}", .reasons.join("; "))]
+    #[error("one point in time cannot be had from this server: {}", .reasons.join("; "))]
     Unavailable {
         /// What each mode met, as "flush: …".
         reasons: Vec<String>,
     },
     /// A session died, and nothing proves that a new one would see the same rows.
     #[error(
-        "A connection of the snapshot was lost and no other can take its place: the dump stands at {recorded}, the server is now at {now} ({why})"
+        "a connection of the snapshot was lost and no other can take its place: the dump stands at {recorded}, the server is now at {now} ({why})"
     )]
     Lost {
         /// The recorded moment.
@@ -94,7 +94,7 @@ pub enum SnapshotError {
         why: &'static str,
     },
     /// The connection that held the table locks died.
-    #[error("The connection that held the table locks was lost, so the tables may have changed")]
+    #[error("the connection that held the table locks was lost, so the tables may have changed")]
     LockLost(#[source] ServerError),
 }
 

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::harness::{Fault, Listen, Proxy, Server, Target, Trigger};
+use crate::harness::{Fault, Listen, Proxy, Query as _, Server, Target, Trigger};
 
 const SOON: Duration = Duration::from_secs(10);
 const MIB: u64 = 1 << 20;
@@ -185,11 +185,10 @@ fn server_is_reached_through_the_proxy() {
     let server = Server::mariadb();
     let proxy = Proxy::to_port(server.port());
     let mut session = mysql::Conn::new(server.opts().tcp_port(proxy.port())).unwrap();
-    use crate::harness::Query as _;
     assert_eq!(
         session.value("SELECT LENGTH(REPEAT('x', 5000000))"),
         "5000000"
     );
-    session.exec("SELECT REPEAT('x', 5000000)");
+    session.execute("SELECT REPEAT('x', 5000000)");
     assert!(proxy.counters().bytes_to_client > 5_000_000);
 }

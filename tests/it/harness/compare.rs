@@ -73,7 +73,7 @@ pub fn differences(left: Place, right: Place) -> Vec<String> {
 fn session((server, database): Place) -> Conn {
     let opts = server.opts().db_name(Some(database));
     let mut session = Conn::new(opts).unwrap_or_else(|error| panic!("{database}: {error}"));
-    session.exec("SET NAMES utf8mb4, time_zone = '+00:00'");
+    session.execute("SET NAMES utf8mb4, time_zone = '+00:00'");
     session
 }
 
@@ -91,7 +91,7 @@ fn fingerprint(session: &mut Conn, (server, database): Place) -> Fingerprint {
         show(session, &format!("SHOW CREATE DATABASE {quoted}"), &[1]),
     );
     for row in session.rows("SHOW FULL TABLES") {
-        let (name, table_type) = (text(&row[0]), text(&row[1]));
+        let (name, table_type) = (text(row[0].as_ref()), text(row[1].as_ref()));
         let table = identifier(&name);
         match table_type.as_str() {
             "VIEW" => add(
@@ -126,8 +126,8 @@ fn fingerprint(session: &mut Conn, (server, database): Place) -> Fingerprint {
     }
     for row in session.rows("SHOW TRIGGERS") {
         // All but the table's creation time.
-        let parts = [1, 2, 3, 4, 6, 7, 8, 9, 10].map(|column| text(&row[column]));
-        add("trigger", &text(&row[0]), parts.join("\n  "));
+        let parts = [1, 2, 3, 4, 6, 7, 8, 9, 10].map(|column| text(row[column].as_ref()));
+        add("trigger", &text(row[0].as_ref()), parts.join("\n  "));
     }
     let mut routines = vec!["PROCEDURE", "FUNCTION"];
     if server.kind().is_mariadb() {
@@ -135,13 +135,13 @@ fn fingerprint(session: &mut Conn, (server, database): Place) -> Fingerprint {
     }
     for kind in routines {
         for row in session.rows(&format!("SHOW {kind} STATUS WHERE Db = DATABASE()")) {
-            let name = text(&row[1]);
+            let name = text(row[1].as_ref());
             let create = format!("SHOW CREATE {kind} {}", identifier(&name));
             add(kind, &name, show(session, &create, &[1, 2, 3, 4, 5]));
         }
     }
     for row in session.rows("SHOW EVENTS WHERE Db = DATABASE()") {
-        let name = text(&row[1]);
+        let name = text(row[1].as_ref());
         let create = format!("SHOW CREATE EVENT {}", identifier(&name));
         add("event", &name, show(session, &create, &[1, 2, 3, 4, 5, 6]));
     }
@@ -152,7 +152,7 @@ fn fingerprint(session: &mut Conn, (server, database): Place) -> Fingerprint {
 fn show(session: &mut Conn, sql: &str, columns: &[usize]) -> String {
     match session.try_rows(sql) {
         Ok(rows) => {
-            let cells = columns.iter().map(|column| text(&rows[0][*column]));
+            let cells = columns.iter().map(|column| text(rows[0][*column].as_ref()));
             cells.collect::<Vec<_>>().join("\n  ")
         }
         Err(mysql::Error::MySqlError(error)) => format!("unreadable: error {}", error.code),
@@ -160,8 +160,8 @@ fn show(session: &mut Conn, sql: &str, columns: &[usize]) -> String {
     }
 }
 
-fn text(cell: &Option<Vec<u8>>) -> String {
-    cell.as_deref().map_or_else(
+fn text(cell: Option<&Vec<u8>>) -> String {
+    cell.map_or_else(
         || "NULL".to_owned(),
         |bytes| String::from_utf8_lossy(bytes).into_owned(),
     )
@@ -171,10 +171,10 @@ fn text(cell: &Option<Vec<u8>>) -> String {
 fn differing_rows(left: &mut Conn, right: &mut Conn, table: &str) -> String {
     const SHOWN: usize = 3;
     let columns = left.rows(&format!("SHOW COLUMNS FROM {}", identifier(table)));
-    let names: Vec<String> = columns.iter().map(|row| text(&row[0])).collect();
+    let names: Vec<String> = columns.iter().map(|row| text(row[0].as_ref())).collect();
     let cells: Vec<String> = columns
         .iter()
-        .map(|row| exact_hex(&text(&row[0]), &text(&row[1])))
+        .map(|row| exact_hex(&text(row[0].as_ref()), &text(row[1].as_ref())))
         .collect();
     let select = format!("SELECT {} FROM {}", cells.join(", "), identifier(table));
     let (left_rows, right_rows) = (count(left.rows(&select)), count(right.rows(&select)));
@@ -189,7 +189,7 @@ fn differing_rows(left: &mut Conn, right: &mut Conn, table: &str) -> String {
         for (row, times) in only_here.take(SHOWN) {
             write!(report, "\n  {times} × in the {side} only:").unwrap();
             for (name, cell) in names.iter().zip(row) {
-                write!(report, " {name}={}", text(cell)).unwrap();
+                write!(report, " {name}={}", text(cell.as_ref())).unwrap();
             }
         }
     }

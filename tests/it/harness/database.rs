@@ -1,5 +1,6 @@
 //! A database of a test's own.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use mysql::Conn;
@@ -11,6 +12,7 @@ use super::server::Server;
 pub struct TestDb {
     server: Server,
     name: String,
+    user_prefix: String,
 }
 
 impl TestDb {
@@ -23,7 +25,8 @@ impl TestDb {
     pub fn with_options(server: &Server, test: &str, options: &str) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("t_{test}_{}_{count}", std::process::id());
+        let pid = std::process::id();
+        let name = format!("t_{test}_{pid}_{count}");
         assert!(
             name.len() <= 64,
             "a database name has at most 64 characters: {name}"
@@ -32,6 +35,7 @@ impl TestDb {
         Self {
             server: server.clone(),
             name,
+            user_prefix: format!("u{pid}_{count}_"),
         }
     }
 
@@ -47,6 +51,11 @@ impl TestDb {
         &self.name
     }
 
+    /// What the names of accounts of this test begin with; such accounts are dropped with the database.
+    pub fn user_prefix(&self) -> &str {
+        &self.user_prefix
+    }
+
     pub fn server(&self) -> &Server {
         &self.server
     }
@@ -60,7 +69,7 @@ impl TestDb {
 
     #[track_caller]
     pub fn exec(&self, sql: &str) {
-        self.connect().exec(sql);
+        self.connect().execute(sql);
     }
 
     #[track_caller]
@@ -84,8 +93,55 @@ impl Drop for TestDb {
     fn drop(&mut self) {
         // The server may have been killed by the test itself; a private one goes with its data.
         if let Ok(mut session) = Conn::new(self.server.opts()) {
-            let drop = format!("DROP DATABASE IF EXISTS {}", identifier(&self.name));
-            session.try_rows(&drop).ok();
+            drop_databases(&mut session, |name| self.owns(name));
+            drop_accounts(&mut session, &self.user_prefix);
         }
+    }
+}
+
+impl TestDb {
+    /// Its own name, and what a fixture makes beside it: the name with something after it.
+    fn owns(&self, name: &str) -> bool {
+        let rest = name.strip_prefix(&self.name);
+        rest.is_some_and(|rest| !rest.starts_with(|first: char| first.is_ascii_digit()))
+    }
+}
+
+/// Drops what test processes left behind that were killed before they could clean up.
+pub fn drop_orphans(server: &Server) {
+    drop_databases(&mut server.connect(), |name| {
+        let mut parts = name.rsplit('_').skip(1);
+        let pid = parts.next().and_then(|part| part.parse::<u32>().ok());
+        name.starts_with("t_")
+            && pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists())
+    });
+}
+
+fn drop_databases(session: &mut Conn, condition: impl Fn(&str) -> bool) {
+    for row in session.try_rows("SHOW DATABASES").unwrap_or_default() {
+        let name = String::from_utf8(row[0].clone().unwrap()).unwrap();
+        if condition(&name) {
+            // Another process may have dropped it in the meantime.
+            session
+                .try_rows(&format!("DROP DATABASE IF EXISTS {}", identifier(&name)))
+                .ok();
+        }
+    }
+}
+
+fn drop_accounts(session: &mut Conn, prefix: &str) {
+    let pattern = prefix.replace('_', "\\_");
+    let accounts =
+        format!("SELECT QUOTE(user), QUOTE(host) FROM mysql.user WHERE user LIKE '{pattern}%'");
+    for row in session.try_rows(&accounts).unwrap_or_default() {
+        let [user, host] =
+            [0, 1].map(|column| String::from_utf8(row[column].clone().unwrap()).unwrap());
+        // MariaDB keeps roles in the same table, without a host.
+        let drop = if host == "''" {
+            format!("DROP ROLE {user}")
+        } else {
+            format!("DROP USER {user}@{host}")
+        };
+        session.try_rows(&drop).ok();
     }
 }

@@ -3,19 +3,15 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::io::Read;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::sync::{Arc, Condvar, Mutex};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::Signal;
 use tempfile::TempDir;
 
 use super::files::{list_files, read_decompressed};
+use super::process::{Capture, Process};
 use super::server::Server;
 
 /// A command line of rdump in the making.
@@ -125,19 +121,8 @@ impl Rdump {
         let mut child = command.spawn().expect("the rdump binary");
         let stdout = Capture::start(child.stdout.take().unwrap());
         let stderr = Capture::start(child.stderr.take().unwrap());
-        let id = child.id();
-        // Opened before the child can be reaped, so that a signal never goes to another process of the same id.
-        let pid = Pid::from_raw(id.try_into().unwrap()).unwrap();
-        let handle = pidfd_open(pid, PidfdFlags::empty()).unwrap();
-        let (sender, exit) = mpsc::channel();
-        thread::spawn(move || sender.send(child.wait().unwrap()));
         Running {
-            process: Process {
-                id,
-                handle,
-                exit,
-                peak_rss_bytes: 0,
-            },
+            process: Process::watch(child),
             command_line: format!("{command:?}"),
             started,
             deadline: started + self.time_limit,
@@ -165,7 +150,7 @@ pub struct Running {
 
 impl Running {
     pub fn pid(&self) -> u32 {
-        self.process.id
+        self.process.id()
     }
 
     pub fn output(&self) -> &Path {
@@ -205,7 +190,7 @@ impl Running {
         let run = Run {
             status,
             duration: self.started.elapsed(),
-            peak_rss_bytes: self.process.peak_rss_bytes,
+            peak_rss_bytes: self.process.peak_rss_bytes(),
             stdout: self.stdout.finish(),
             stderr: String::from_utf8_lossy(&self.stderr.finish()).into_owned(),
             command_line: self.command_line,
@@ -219,100 +204,6 @@ impl Running {
             run.report()
         );
         run
-    }
-}
-
-struct Process {
-    id: u32,
-    handle: OwnedFd,
-    exit: Receiver<ExitStatus>,
-    peak_rss_bytes: u64,
-}
-
-impl Process {
-    fn signal(&self, signal: Signal) {
-        // A process that has just ended is no failure of the sender.
-        pidfd_send_signal(&self.handle, signal).ok();
-    }
-
-    /// Samples the kernel's own high-water mark while it waits: `ru_maxrss` of a spawned child would start from the
-    /// size of the test process, which is inherited across exec.
-    fn wait(&mut self, deadline: Instant) -> Option<ExitStatus> {
-        const SAMPLE: Duration = Duration::from_millis(5);
-        loop {
-            self.peak_rss_bytes = self.peak_rss_bytes.max(peak_rss_bytes(self.id));
-            let left = deadline.saturating_duration_since(Instant::now());
-            match self.exit.recv_timeout(left.min(SAMPLE)) {
-                Ok(status) => return Some(status),
-                Err(RecvTimeoutError::Timeout) if left.is_zero() => return None,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => {
-                    unreachable!("the waiting thread always sends")
-                }
-            }
-        }
-    }
-
-    fn kill(&mut self) -> ExitStatus {
-        self.signal(Signal::KILL);
-        self.exit.recv().unwrap()
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.signal(Signal::KILL);
-    }
-}
-
-/// Zero once the process has ended.
-fn peak_rss_bytes(pid: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
-    kibibytes.map_or(0, |number| number.parse::<u64>().unwrap() * 1024)
-}
-
-/// A stream read to its end by a thread of its own, so that the process never waits for its reader.
-struct Capture {
-    content: Arc<(Mutex<Vec<u8>>, Condvar)>,
-    reader: JoinHandle<()>,
-}
-
-impl Capture {
-    fn start(mut stream: impl Read + Send + 'static) -> Self {
-        let content = Arc::new((Mutex::new(Vec::new()), Condvar::new()));
-        let shared = Arc::clone(&content);
-        let reader = thread::spawn(move || {
-            let mut buffer = [0; 16 * 1024];
-            while let Ok(length @ 1..) = stream.read(&mut buffer) {
-                shared
-                    .0
-                    .lock()
-                    .unwrap()
-                    .extend_from_slice(&buffer[..length]);
-                shared.1.notify_all();
-            }
-        });
-        Self { content, reader }
-    }
-
-    fn await_content(&self, limit: Duration, condition: impl Fn(&[u8]) -> bool) -> bool {
-        let content = self.content.0.lock().unwrap();
-        let waiting = self
-            .content
-            .1
-            .wait_timeout_while(content, limit, |seen| !condition(seen));
-        !waiting.unwrap().1.timed_out()
-    }
-
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.content.0.lock().unwrap()).into_owned()
-    }
-
-    fn finish(self) -> Vec<u8> {
-        self.reader.join().unwrap();
-        std::mem::take(&mut *self.content.0.lock().unwrap())
     }
 }
 

@@ -9,7 +9,7 @@ pub type Row = Vec<Option<Vec<u8>>>;
 /// What tests ask of a connection.
 pub trait Query {
     /// Runs statements and throws their results away.
-    fn exec(&mut self, sql: &str);
+    fn execute(&mut self, sql: &str);
     /// All rows of one statement.
     fn rows(&mut self, sql: &str) -> Vec<Row>;
     /// All rows, or the server's error.
@@ -20,7 +20,7 @@ pub trait Query {
 
 impl Query for Conn {
     #[track_caller]
-    fn exec(&mut self, sql: &str) {
+    fn execute(&mut self, sql: &str) {
         if let Err(error) = self.query_drop(sql) {
             panic!("{error}, in: {sql}");
         }

@@ -4,10 +4,8 @@
 //! started. A private server ends with its test. `RDUMP_TEST_URL` puts a person's own server in the place of MariaDB;
 //! `RDUMP_TEST_SERVERS=mariadb,mysql` restricts a run to some kinds.
 
-use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -15,38 +13,9 @@ use std::time::{Duration, Instant};
 
 use mysql::{Conn, Opts, OptsBuilder};
 
+use super::database::drop_orphans;
+use super::dev_server::{Facts, Kind, dev_server, script};
 use super::query::{Query, Row};
-
-/// The servers that rdump is tested on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// 10.11, of the machine's own packages. Required.
-    MariaDb,
-    /// Oracle's 9.7.
-    MySql,
-    /// 11.8.
-    MariaDb11,
-    /// Oracle's 5.6: the oldest dialect, without TLS.
-    MySql56,
-}
-
-impl Kind {
-    pub const ALL: [Self; 4] = [Self::MariaDb, Self::MySql, Self::MariaDb11, Self::MySql56];
-
-    /// The word that `scripts/dev-server` knows it by.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::MariaDb => "mariadb",
-            Self::MySql => "mysql",
-            Self::MariaDb11 => "mariadb11",
-            Self::MySql56 => "mysql56",
-        }
-    }
-
-    pub fn is_mariadb(self) -> bool {
-        matches!(self, Self::MariaDb | Self::MariaDb11)
-    }
-}
 
 /// A running server; clones share it.
 #[derive(Clone)]
@@ -58,7 +27,7 @@ struct Instance {
     name: Option<String>,
     options: String,
     private: bool,
-    facts: HashMap<String, String>,
+    facts: Facts,
 }
 
 /// A server, or why there is none.
@@ -187,7 +156,7 @@ impl Server {
 
     #[track_caller]
     pub fn exec(&self, sql: &str) {
-        self.connect().exec(sql);
+        self.connect().execute(sql);
     }
 
     #[track_caller]
@@ -320,7 +289,7 @@ impl Server {
         );
     }
 
-    fn control(&self, action: &str) -> Result<HashMap<String, String>, String> {
+    fn control(&self, action: &str) -> Result<Facts, String> {
         assert!(
             self.0.private,
             "only a private server may be restarted or killed"
@@ -353,7 +322,10 @@ impl Drop for Instance {
 /// A shared instance; `RDUMP_TEST_INSTANCES` lets `make test` have its own.
 fn shared(kind: Kind, suffix: &str) -> Availability {
     let prefix = std::env::var("RDUMP_TEST_INSTANCES").unwrap_or_default();
-    start(kind, &format!("{prefix}{}{suffix}", kind.word()), "", false)
+    let name = format!("{prefix}{}{suffix}", kind.word());
+    let server = start(kind, &name, "", false)?;
+    drop_orphans(&server);
+    Ok(server)
 }
 
 fn start(kind: Kind, name: &str, options: &str, private: bool) -> Availability {
@@ -396,42 +368,6 @@ fn is_wanted(kind: Kind) -> bool {
         }
         Err(_) => true,
     }
-}
-
-/// `scripts/dev-server`: the facts it prints, or why the kind is not to be had. Every other failure panics.
-fn dev_server(
-    kind: Kind,
-    action: &str,
-    name: &str,
-    options: &str,
-    arguments: &[&str],
-) -> Result<HashMap<String, String>, String> {
-    const EXIT_UNAVAILABLE: i32 = 69;
-    let output = Command::new(script("dev-server"))
-        .args([kind.word(), action, "--name", name])
-        .args(arguments)
-        .env("DEV_SERVER_OPTIONS", options)
-        .output()
-        .expect("scripts/dev-server");
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    match output.status.code() {
-        Some(0) => {}
-        Some(EXIT_UNAVAILABLE) => {
-            return Err(complaint.lines().last().unwrap_or_default().to_owned());
-        }
-        _ => panic!("scripts/dev-server {} {action}: {complaint}", kind.word()),
-    }
-    let stdout = String::from_utf8(output.stdout).unwrap();
-    let facts = stdout.lines().filter_map(|line| line.split_once('='));
-    Ok(facts
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .collect())
-}
-
-fn script(name: impl AsRef<OsStr>) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("scripts")
-        .join(name.as_ref())
 }
 
 /// Past the capture of test output, which would hide it in a passing run.

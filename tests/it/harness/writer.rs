@@ -38,7 +38,7 @@ impl Writer {
         let spawn = |number| {
             let opts = database.server().opts().db_name(Some(database.name()));
             let progress = Arc::clone(&progress);
-            thread::spawn(move || write(opts, &progress, number))
+            thread::spawn(move || write(&opts, &progress, number))
         };
         let threads = (0..threads).map(spawn).collect();
         Self { progress, threads }
@@ -98,7 +98,7 @@ impl Drop for Writer {
     }
 }
 
-fn write(opts: OptsBuilder, progress: &Progress, writer: u32) {
+fn write(opts: &OptsBuilder, progress: &Progress, writer: u32) {
     let mut session: Option<Conn> = None;
     // A small generator is enough to visit all accounts; equal seeds give equal sequences.
     let mut random = u64::from(writer) * 2_654_435_761 + 1;
@@ -161,8 +161,8 @@ fn transfer(session: &mut Conn, random: u64) -> mysql::Result<()> {
 #[track_caller]
 pub fn assert_invariant(server: &Server, database: &str) {
     let mut session = server.connect();
-    session.exec(&format!("USE {}", identifier(database)));
-    session.exec("START TRANSACTION WITH CONSISTENT SNAPSHOT");
+    session.execute(&format!("USE {}", identifier(database)));
+    session.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT");
     assert_eq!(
         session.value("SELECT SUM(balance) FROM account"),
         "0",

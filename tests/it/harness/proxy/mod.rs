@@ -159,7 +159,7 @@ impl Proxy {
         };
         let accepting = Arc::clone(&shared);
         let acceptor = Some(thread::spawn(move || {
-            accept(&listener, &target, &accepting)
+            accept(&listener, &target, &accepting);
         }));
         Self {
             port,

@@ -103,8 +103,10 @@ impl Connection {
                 continue;
             }
             match self.client.read(&mut buffer) {
+                // A halt that came while the read was waiting keeps the client's end from the server as well.
+                Ok(0) if self.flow() == Flow::Halted => {}
                 Ok(0) => break,
-                Ok(length) if self.flow() == Flow::Discarding => drop(length),
+                Ok(_) if self.flow() == Flow::Discarding => {}
                 Ok(length) => {
                     if !self.write_to_server(&buffer[..length]) {
                         break;

@@ -1,0 +1,33 @@
+# Two commands on a fresh machine: `make demo` and `make test`. What they need is installed by scripts/setup.
+
+CARGO ?= cargo
+PREFIX ?= /usr/local
+DESTDIR ?=
+TARGET = $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
+
+.PHONY: help build demo test check install clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## the release binary
+	$(CARGO) build --release
+
+demo: ## dump and restore a sample shop on throw-away servers
+	scripts/demo
+
+test: ## every test, on every server that is to be had here
+	scripts/test
+
+check: ## formatting, lints, documentation and the rooms' imports
+	$(CARGO) fmt --check
+	$(CARGO) clippy --all-targets -- -D warnings
+	RUSTDOCFLAGS=-Dwarnings $(CARGO) doc --no-deps --quiet
+	$(CARGO) test --release --quiet --test it rooms::
+
+install: build ## put rdump into PREFIX/bin (/usr/local), under DESTDIR
+	install -D -m 755 $(TARGET)/release/rdump $(DESTDIR)$(PREFIX)/bin/rdump
+
+clean: ## remove everything that was built, and the servers
+	scripts/dev-server all remove
+	$(CARGO) clean

@@ -1,0 +1,141 @@
+//! `SchemaWriter`: the files that make the objects again.
+//!
+//! Owns which schema files a dump has and what goes into the manifest of them. Their text comes from `catalog/ddl`, their
+//! names from `manifest/names.rs`.
+
+use super::config::Objects;
+use super::pipe::{FileOptions, write_small};
+use crate::catalog::ddl::{self, SchemaFile};
+use crate::catalog::ident::ObjectName;
+use crate::catalog::table::{Table, TableKind};
+use crate::catalog::{Catalog, Database};
+use crate::error::Error;
+use crate::manifest::FileEntry;
+use crate::manifest::names::FileNames;
+use crate::progress::Progress;
+use crate::server::error::ServerError;
+use crate::server::extra::ExtraConnection;
+
+/// Writes schema files.
+pub struct SchemaWriter<'a> {
+    /// Where and how files are written.
+    pub files: &'a FileOptions<'a>,
+    /// How they are called.
+    pub names: &'a FileNames,
+    /// Counts them.
+    pub progress: &'a Progress,
+    /// Which kinds of object are wanted.
+    pub objects: Objects,
+    /// The databases, with their triggers.
+    pub catalog: &'a Catalog,
+}
+
+/// What was written besides the base tables.
+#[derive(Default)]
+pub struct OtherObjects {
+    /// Files of databases, routines and events.
+    pub files: Vec<FileEntry>,
+    /// Views and sequences with their files.
+    pub tables: Vec<(ObjectName, TableKind, Vec<FileEntry>)>,
+    /// What could not be kept.
+    pub warnings: Vec<String>,
+}
+
+impl SchemaWriter<'_> {
+    /// Writes the files of everything but the base tables.
+    pub fn others(&self, extra: &mut ExtraConnection) -> Result<OtherObjects, Error> {
+        let mut others = OtherObjects::default();
+        for database in &self.catalog.databases {
+            let text = ask(extra, &database.name, |s| ddl::database(s, &database.name))?;
+            let name = self.names.database(&database.name);
+            others
+                .files
+                .push(self.write(name, text, &mut others.warnings)?);
+            for table in &database.tables {
+                let files = match table.kind {
+                    TableKind::Base => continue,
+                    TableKind::View => self.view(extra, &table.name, &mut others.warnings)?,
+                    TableKind::Sequence => {
+                        let text = ask(extra, &table.name, |s| ddl::sequence(s, &table.name))?;
+                        let name = self.names.sequence(&table.name);
+                        vec![self.write(name, text, &mut others.warnings)?]
+                    }
+                };
+                others.tables.push((table.name.clone(), table.kind, files));
+            }
+            if let Some(text) = ask(extra, &database.name, |s| ddl::post(s, database))? {
+                let name = self.names.post(&database.name);
+                others
+                    .files
+                    .push(self.write(name, text, &mut others.warnings)?);
+            }
+        }
+        Ok(others)
+    }
+
+    /// Writes the files of a base table: itself and its triggers.
+    pub fn table(
+        &self,
+        extra: &mut ExtraConnection,
+        table: &Table,
+    ) -> Result<(Vec<FileEntry>, Vec<String>), Error> {
+        let name = &table.name;
+        let mut warnings = Vec::new();
+        let create = ask(extra, name, |s| ddl::show_create_table(s, name))?;
+        let file = self.names.table(name);
+        let mut files = vec![self.write(file, ddl::table(&create), &mut warnings)?];
+        if let Some(database) = self.database(&name.database)
+            && self.objects.triggers
+        {
+            let triggers = database.triggers_of(&name.name);
+            if !triggers.is_empty() {
+                let text = ask(extra, name, |s| ddl::triggers(s, database, triggers))?;
+                files.push(self.write(self.names.triggers(name), text, &mut warnings)?);
+            }
+        }
+        Ok((files, warnings))
+    }
+
+    fn view(
+        &self,
+        extra: &mut ExtraConnection,
+        name: &ObjectName,
+        warnings: &mut Vec<String>,
+    ) -> Result<Vec<FileEntry>, Error> {
+        let written = ask(extra, name, |s| ddl::view(s, name))?;
+        let mut files = Vec::new();
+        if let Some(stand_in) = written.stand_in {
+            files.push(self.write(self.names.table(name), stand_in, warnings)?);
+        }
+        files.push(self.write(self.names.view(name), written.view, warnings)?);
+        Ok(files)
+    }
+
+    fn database(&self, name: &str) -> Option<&Database> {
+        let databases = &self.catalog.databases;
+        let at = databases.binary_search_by(|database| database.name.as_str().cmp(name));
+        at.ok().map(|at| &databases[at])
+    }
+
+    fn write(
+        &self,
+        name: String,
+        text: SchemaFile,
+        warnings: &mut Vec<String>,
+    ) -> Result<FileEntry, Error> {
+        warnings.extend(text.warnings);
+        let entry = write_small(self.files, name, &text.bytes)?.commit()?;
+        self.progress.add_file(entry.raw_bytes, entry.stored_bytes);
+        Ok(entry)
+    }
+}
+
+fn ask<T>(
+    extra: &mut ExtraConnection,
+    object: &impl std::fmt::Display,
+    question: impl FnMut(&mut crate::server::session::Session) -> Result<T, ServerError>,
+) -> Result<T, Error> {
+    extra
+        .ask(question)
+        .map_err(|source| Error::server(&format!("reading the definition of {object}"), source))
+}

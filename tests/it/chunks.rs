@@ -1,0 +1,339 @@
+//! Every row in exactly one chunk, for every kind of key, on real servers; each chunk read by its key; chunks even; probes
+//! bounded by the number of chunks.
+//!
+//! The plans are those of the library. What a chunk holds, and how the server finds it, is asked over a session of the
+//! test's own. Which keys are tried is in `chunks/tables.rs`.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use mysql::Conn;
+use rdump::cancel::CancelToken;
+use rdump::catalog::table::Table;
+use rdump::catalog::{Catalog, Kinds, Selection};
+use rdump::chunk::{Chunk, ChunkOptions, KeyProbe, KeyRange, SessionProbe, TableKey, TablePlanner};
+use rdump::secret::Secret;
+use rdump::server::connector::Connector;
+use rdump::server::error::ServerError;
+use rdump::server::session::{Purpose, Session};
+use rdump::server::{ConnectOptions, TlsMode, TlsOptions};
+
+use crate::harness::{Query as _, Row, Server, TestDb, identifier};
+
+mod tables;
+
+/// So many chunk queries of a plan are explained: the first ones, and the last.
+const EXPLAINED: usize = 25;
+
+/// Counts the questions.
+struct Counted<'a> {
+    inner: SessionProbe<'a>,
+    questions: usize,
+}
+
+impl KeyProbe for Counted<'_> {
+    type Error = ServerError;
+
+    fn nth_key(
+        &mut self,
+        range: &KeyRange<'_>,
+        n: u64,
+    ) -> Result<Option<Vec<String>>, ServerError> {
+        self.questions += 1;
+        self.inner.nth_key(range, n)
+    }
+
+    fn estimate_rows(
+        &mut self,
+        range: &KeyRange<'_>,
+        spans: &[(i128, i128)],
+    ) -> Result<u64, ServerError> {
+        self.questions += 1;
+        self.inner.estimate_rows(range, spans)
+    }
+
+    fn region_keys(&mut self, key: &TableKey) -> Result<Option<Vec<Vec<String>>>, ServerError> {
+        self.questions += 1;
+        self.inner.region_keys(key)
+    }
+}
+
+/// A plan, and what it took.
+struct Plan {
+    chunks: Vec<Chunk>,
+    questions: usize,
+}
+
+fn plan(session: &mut Session, table: &Table, options: ChunkOptions) -> Plan {
+    let mut probe = Counted {
+        inner: SessionProbe::new(session),
+        questions: 0,
+    };
+    let mut planner = TablePlanner::new(table, &options);
+    let mut chunks = Vec::new();
+    while let Some(chunk) = planner.next(&mut probe).unwrap() {
+        chunks.push(chunk);
+        assert!(chunks.len() <= 100_000, "{}: no end", table.name);
+    }
+    Plan {
+        chunks,
+        questions: probe.questions,
+    }
+}
+
+fn rows_of(rows: u64) -> ChunkOptions {
+    ChunkOptions {
+        rows: Some(rows),
+        order_by_primary_key: true,
+        ..ChunkOptions::default()
+    }
+}
+
+fn open(server: &Server) -> Session {
+    let options = ConnectOptions {
+        host: server.host().to_owned(),
+        port: server.port(),
+        socket: None,
+        user: server.user().to_owned(),
+        password: Some(Secret::new(server.password())),
+        tls: TlsOptions {
+            mode: TlsMode::Disabled,
+            ca: None,
+            cert: None,
+            key: None,
+        },
+        connect_timeout: Duration::from_secs(30),
+        read_timeout: Duration::from_secs(300),
+        first_row_timeout: Duration::from_secs(300),
+        session_variables: Vec::new(),
+    };
+    let connector = Connector::new(options, CancelToken::new());
+    connector.open(Purpose::Metadata).unwrap()
+}
+
+fn tables(session: &mut Session, database: &str) -> Vec<Table> {
+    let selection = Selection {
+        databases: &[database.to_owned()],
+        tables: &[],
+        may_match_database: &|_| true,
+        matches: &|_, _| true,
+        kinds: Kinds {
+            views: true,
+            sequences: true,
+            triggers: false,
+            routines: false,
+            events: false,
+        },
+    };
+    let catalog = Catalog::read(session, selection).unwrap();
+    catalog.tables().cloned().collect()
+}
+
+/// What follows SELECT … in the query of a chunk.
+fn from_clause(table: &Table, chunk: &Chunk) -> String {
+    let mut sql = format!("FROM {}", table.name);
+    if let Some(name) = &chunk.partition {
+        sql += &format!(" PARTITION ({})", identifier(name));
+    }
+    if let Some(name) = &chunk.force_index {
+        sql += &format!(" FORCE INDEX ({})", identifier(name));
+    }
+    if let Some(condition) = &chunk.condition {
+        sql += &format!(" WHERE ({condition})");
+    }
+    if !chunk.order_by.is_empty() {
+        sql += &format!(" ORDER BY {}", chunk.order_by.join(", "));
+    }
+    sql
+}
+
+/// A session that reads each column's own bytes, as the workers' do.
+fn reader(database: &TestDb) -> Conn {
+    let mut reader = database.connect();
+    reader.execute("SET NAMES utf8mb4, time_zone = '+00:00'");
+    reader.execute("SET sql_mode = 'ALLOW_INVALID_DATES', character_set_results = NULL");
+    reader
+}
+
+/// The rows per chunk, after it was checked that together they are the table.
+fn read_all(reader: &mut Conn, table: &Table, chunks: &[Chunk]) -> Vec<usize> {
+    let mut found: BTreeMap<Row, i64> = BTreeMap::new();
+    let mut sizes = Vec::new();
+    for chunk in chunks {
+        let rows = reader.rows(&format!("SELECT * {}", from_clause(table, chunk)));
+        sizes.push(rows.len());
+        for row in rows {
+            *found.entry(row).or_default() += 1;
+        }
+    }
+    for row in reader.rows(&format!("SELECT * FROM {}", table.name)) {
+        *found.entry(row).or_default() -= 1;
+    }
+    let wrong: Vec<_> = found.iter().filter(|(_, times)| **times != 0).collect();
+    assert!(
+        wrong.is_empty(),
+        "{}: {} rows not exactly once, as {:?}",
+        table.name,
+        wrong.len(),
+        wrong[0],
+    );
+    sizes
+}
+
+/// Each pair of neighbours shares a bound; the ends have none.
+fn assert_adjacent(chunks: &[Chunk]) {
+    assert!(
+        chunks
+            .iter()
+            .map(|chunk| chunk.index)
+            .eq(0..chunks.len() as u64)
+    );
+    assert_eq!(chunks[0].lower, None);
+    assert_eq!(chunks[chunks.len() - 1].upper, None);
+    for pair in chunks.windows(2) {
+        assert_eq!(pair[0].upper, pair[1].lower);
+        assert!(pair[0].partition.is_some() || pair[0].upper.is_some());
+    }
+}
+
+/// By its key, as a range, in its order.
+fn assert_read_by_key(server: &Server, reader: &mut Conn, table: &Table, chunk: &Chunk) {
+    let columns: Vec<_> = table.columns.iter().map(|c| identifier(&c.name)).collect();
+    let format = if server.kind().is_mariadb() {
+        ""
+    } else {
+        "FORMAT=TRADITIONAL "
+    };
+    let clause = from_clause(table, chunk);
+    let query = format!("EXPLAIN {format}SELECT {} {clause}", columns.join(", "));
+    let plan = reader.rows(&query);
+    // MySQL since 5.7 has the columns `partitions` and `filtered` too.
+    let wide = usize::from(plan[0].len() == 12);
+    let cell = |index: usize| plan[0][index].as_deref().map(String::from_utf8_lossy);
+    let (access, key) = (cell(3 + wide), cell(5 + wide));
+    let extra = plan[0]
+        .last()
+        .unwrap()
+        .as_deref()
+        .map(String::from_utf8_lossy)
+        .unwrap_or_default();
+    let said = format!(
+        "{}: {access:?} {key:?} {extra}: {query}",
+        server.kind().word()
+    );
+    assert!(
+        !extra.contains("filesort") && !extra.contains("temporary"),
+        "{said}"
+    );
+    if access.is_none() {
+        // Seen to be empty without reading.
+        assert!(
+            extra.contains("mpossible") || extra.contains("no matching"),
+            "{said}"
+        );
+        return;
+    }
+    assert_eq!(key.as_deref(), chunk.force_index.as_deref(), "{said}");
+    let access = access.unwrap_or_default();
+    assert!(
+        ["range", "ref", "const", "eq_ref"].contains(&&*access),
+        "{said}"
+    );
+}
+
+/// Everything that is promised of a plan, for one table and size. `even` if nothing speaks against even chunks.
+fn check(
+    server: &Server,
+    reader: &mut Conn,
+    session: &mut Session,
+    table: &Table,
+    rows: u64,
+    even: bool,
+) -> Plan {
+    let plan = plan(session, table, rows_of(rows));
+    let chunks = &plan.chunks;
+    if chunks[0].partition.is_none() {
+        assert_adjacent(chunks);
+    }
+    let sizes = read_all(reader, table, chunks);
+    let of = format!(
+        "{} {} -r {rows}: {sizes:?}",
+        server.kind().word(),
+        table.name
+    );
+    assert!(
+        plan.questions <= 4 * chunks.len() + 4,
+        "{of}: {} questions",
+        plan.questions
+    );
+    if even {
+        let total: usize = sizes.iter().sum();
+        let rows = usize::try_from(rows).unwrap();
+        assert!(sizes.iter().all(|size| *size <= rows * 2), "{of}");
+        assert!(
+            total < rows * 2 || sizes.iter().all(|size| *size * 2 >= rows),
+            "{of}"
+        );
+    }
+    let cut = chunks.iter().filter(|chunk| chunk.condition.is_some());
+    let last = chunks.last().filter(|chunk| chunk.condition.is_some());
+    for chunk in cut.take(EXPLAINED).chain(last) {
+        assert_read_by_key(server, reader, table, chunk);
+    }
+    plan
+}
+
+fn check_schema(
+    server: &Server,
+    test: &str,
+    statements: &[String],
+    check_table: impl Fn(&Table) -> Expected,
+) {
+    let database = TestDb::new(server, test);
+    let mut writer = database.connect();
+    writer.execute("SET NAMES utf8mb4, sql_mode = 'ALLOW_INVALID_DATES', time_zone = '+00:00'");
+    for statement in statements {
+        writer.execute(statement);
+    }
+    let mut session = open(server);
+    let mut reader = reader(&database);
+    for table in tables(&mut session, database.name()) {
+        let expected = check_table(&table);
+        for rows in [1, 7, 100, 5000] {
+            let even = expected == Expected::EvenByKey;
+            let plan = check(server, &mut reader, &mut session, &table, rows, even);
+            let by_key = plan.chunks.iter().any(|chunk| chunk.condition.is_some());
+            let partitions = plan.chunks[0].partition.is_some();
+            let seen = format!("{} {} -r {rows}", server.kind().word(), table.name);
+            match expected {
+                Expected::EvenByKey => assert!(!partitions, "{seen}"),
+                Expected::ByPartition => assert!(partitions && !by_key, "{seen}"),
+                Expected::Whole => assert_eq!(plan.chunks.len(), 1, "{seen}"),
+            }
+        }
+    }
+}
+
+/// How a table can be cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Expected {
+    EvenByKey,
+    ByPartition,
+    Whole,
+}
+
+fn expected(table: &Table) -> Expected {
+    match table.name.name.as_bytes() {
+        [b'w', b'_', ..] => Expected::Whole,
+        [b'p', b'_', ..] => Expected::ByPartition,
+        _ => Expected::EvenByKey,
+    }
+}
+
+#[test]
+fn every_row_is_in_exactly_one_chunk_for_every_key() {
+    for server in Server::all() {
+        let statements = tables::statements(&server);
+        check_schema(&server, "chunk_keys", &statements, expected);
+    }
+}

@@ -33,14 +33,14 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// What has changed, as the end of "the table …"; `None` if it is the same table.
+    /// What has changed, as a clause; `None` if it is the same table.
     pub fn differs(&self, now: &Self) -> Option<String> {
         let change = if self.definition != now.definition {
-            "has another definition now"
+            "its definition is another one"
         } else if self.created != now.created {
-            "was replaced or altered"
+            "it was made anew"
         } else if matches!((&self.storage, &now.storage), (Some(a), Some(b)) if a != b) {
-            "was truncated or swapped, or a partition of it was"
+            "it or a partition of it was truncated, exchanged or swapped"
         } else {
             return None;
         };
@@ -53,16 +53,22 @@ impl Identity {
     }
 }
 
-/// As the manifest has it: when the table was made, and the hash of its definition.
+/// For the manifest.
 impl fmt::Display for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let created = self.created.as_deref().unwrap_or("unknown");
-        write!(f, "created {created}, definition {:032x}", self.definition)
+        write!(f, "{:032x}", self.definition)?;
+        if let Some(created) = &self.created {
+            write!(f, ", created {created}")?;
+        }
+        for (partition, id) in self.storage.iter().flatten() {
+            write!(f, ", id {id}{partition}")?;
+        }
+        Ok(())
     }
 }
 
 /// A hash of SHOW CREATE TABLE that does not change when rows are inserted.
-pub fn definition_hash(create: &[u8]) -> u128 {
+fn definition_hash(create: &[u8]) -> u128 {
     // The second is TiDB's, printed inside a comment.
     const COUNTERS: [&[u8]; 2] = [b" AUTO_INCREMENT=", b"AUTO_RANDOM_BASE="];
     let mut rest = create;
@@ -84,47 +90,34 @@ pub fn definition_hash(create: &[u8]) -> u128 {
     xxh3_128(&lasting)
 }
 
-/// Reads identities in bulk, one for each of `tables` and in their order; `None` stands for a table that is gone or broken.
-/// The hash of a definition that was read just before saves reading it again. Each call costs a scan of InnoDB's list of all
-/// tables (0.1 to 0.5 s for 3,000), so ask for many tables at a time.
+/// Reads identities in bulk. A table that is gone or broken has none. Each call costs a scan of InnoDB's list of all tables
+/// (0.1 to 0.5 s for 3,000), so ask for many tables at a time.
 pub fn read(
     session: &mut Session,
-    tables: &[(&ObjectName, Option<u128>)],
-) -> Result<Vec<Option<Identity>>, ServerError> {
-    let names: Vec<&ObjectName> = tables.iter().map(|(name, _)| *name).collect();
-    let created = creation_times(session, &names)?;
-    let storage = storage_ids(session, &names)?;
-    let mut found = Vec::with_capacity(tables.len());
-    for (name, known) in tables {
-        let definition = match known {
-            Some(hash) => Some(*hash),
-            None => current_definition(session, name)?,
+    tables: &[ObjectName],
+) -> Result<HashMap<ObjectName, Identity>, ServerError> {
+    let mut created = creation_times(session, tables)?;
+    let storage = storage_ids(session, tables)?;
+    let mut found = HashMap::with_capacity(tables.len());
+    for name in tables {
+        let create = match ddl::show_create_table(session, name) {
+            Err(error) if error.reach() == Reach::Table => continue,
+            create => create?,
         };
-        let ids =
-            |ids: &HashMap<String, Ids>| ids.get(&stored_name(name)).cloned().unwrap_or_default();
-        let identity = |definition| Identity {
-            created: created.get(*name).cloned(),
-            definition,
-            storage: storage.as_ref().map(ids),
+        let ids = |ids: &HashMap<String, Ids>| ids.get(&stored_name(name)).cloned();
+        let identity = Identity {
+            created: created.remove(name),
+            definition: definition_hash(&create),
+            storage: storage.as_ref().and_then(ids),
         };
-        found.push(definition.map(identity));
+        found.insert(name.clone(), identity);
     }
     Ok(found)
 }
 
-fn current_definition(
-    session: &mut Session,
-    name: &ObjectName,
-) -> Result<Option<u128>, ServerError> {
-    match ddl::show_create_table(session, name) {
-        Err(error) if error.reach() == Reach::Table => Ok(None),
-        create => Ok(Some(definition_hash(&create?))),
-    }
-}
-
 fn creation_times(
     session: &mut Session,
-    names: &[&ObjectName],
+    names: &[ObjectName],
 ) -> Result<HashMap<ObjectName, String>, ServerError> {
     let mut by_database: HashMap<&str, Vec<&str>> = HashMap::new();
     for name in names {
@@ -150,7 +143,7 @@ fn creation_times(
 /// By [`stored_name`]; `None` if the server has no such list, or not for this account.
 fn storage_ids(
     session: &mut Session,
-    names: &[&ObjectName],
+    names: &[ObjectName],
 ) -> Result<Option<HashMap<String, Ids>>, ServerError> {
     let Some(view) = session.flavor().innodb_tables_view() else {
         return Ok(None);
@@ -238,7 +231,7 @@ mod tests {
         assert_eq!(old.differs(&old), None);
         let changed = |now: Identity| old.differs(&now).unwrap();
         assert!(changed(identity("2", 2, Some(&[2]))).contains("definition"));
-        assert!(changed(identity("2", 1, Some(&[1]))).contains("replaced"));
+        assert!(changed(identity("2", 1, Some(&[1]))).contains("anew"));
         assert!(changed(identity("1", 1, Some(&[2]))).contains("truncated"));
         // The right to see the ids may come and go.
         assert_eq!(old.differs(&identity("1", 1, None)), None);

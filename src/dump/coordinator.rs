@@ -278,11 +278,11 @@ impl Coordinator<'_> {
         for (index, now) in indices.into_iter().zip(found) {
             let change = match (&self.tables[index].identity, now) {
                 (Some(then), Some(now)) => then.differs(&now),
-                (Some(_), None) => Some("is gone".to_owned()),
+                (Some(_), None) => Some("it is gone".to_owned()),
                 (None, _) => None,
             };
             if let Some(change) = change {
-                self.fail(index, format!("altered during the dump: it {change}"));
+                self.fail(index, format!("altered during the dump: {change}"));
             }
         }
         self.last_check = Instant::now();

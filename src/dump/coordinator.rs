@@ -26,6 +26,11 @@ const BEAT: Duration = Duration::from_millis(100);
 /// How often connections that wait are pinged.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
+/// How often the connection that holds a table lock is looked at: without it nothing that is read is worth anything.
+const LOCK_LOOK: Duration = Duration::from_secs(1);
+/// Looking whether tables were altered takes at most one part in so many of the time.
+const CHECK_REST: u32 = 10;
+
 /// A table on its way into the dump.
 pub struct TableState {
     /// What the workers need to know of it.
@@ -88,6 +93,10 @@ pub struct Coordinator<'a> {
     pub warnings: &'a mut Vec<String>,
     /// Tables that are complete, but may have been altered while they were read.
     pub unchecked: Vec<usize>,
+    /// When tables were last looked at.
+    pub last_check: Instant,
+    /// How long that took.
+    pub check_took: Duration,
 }
 
 /// The tables of one phase that are still to be planned, and the one that is being planned.
@@ -129,10 +138,14 @@ impl Coordinator<'_> {
         };
         let mut next = self.next_job(&mut feed)?;
         let mut outstanding = 0_usize;
-        let mut last_beat = Instant::now();
+        let (mut last_beat, mut last_look) = (Instant::now(), Instant::now());
         while next.is_some() || outstanding > 0 {
             if self.shared.cancel.is_cancelled() {
                 return Err(Error::Interrupted);
+            }
+            if last_look.elapsed() >= LOCK_LOOK {
+                self.shared.snapshot.check_lock()?;
+                last_look = Instant::now();
             }
             if last_beat.elapsed() >= KEEP_ALIVE {
                 self.extra.keep_alive();
@@ -151,9 +164,7 @@ impl Coordinator<'_> {
                 let report = ready.recv(&channels.reports).map_err(|_| gone())?;
                 outstanding -= usize::from(!matches!(report, Report::Warning(_)));
                 self.take(report)?;
-                if channels.reports.is_empty() {
-                    self.check_identities()?;
-                }
+                self.check_identities(false)?;
             } else if let Some(job) = next.take() {
                 self.tables[job.table.index].outstanding += 1;
                 outstanding += 1;
@@ -161,7 +172,7 @@ impl Coordinator<'_> {
                 next = self.next_job(&mut feed)?;
             }
         }
-        self.check_identities()
+        self.check_identities(true)
     }
 
     /// Plans the next chunk; tables that fail on the way are passed over.
@@ -171,7 +182,9 @@ impl Coordinator<'_> {
                 let Some(index) = feed.tables.next() else {
                     return Ok(None);
                 };
-                feed.current = self.begin_table(index)?;
+                let options = (self.chunk_options)(index);
+                let table = &self.tables[index].job.table;
+                feed.current = Some((index, TablePlanner::new(table, &options)));
                 continue;
             };
             let index = *index;
@@ -205,26 +218,6 @@ impl Coordinator<'_> {
                 Ok(None)
             }
         }
-    }
-
-    /// Writes the table's schema files and makes its planner; `None` if it cannot be dumped.
-    fn begin_table(&mut self, index: usize) -> Result<Option<(usize, TablePlanner)>, Error> {
-        let job = Arc::clone(&self.tables[index].job);
-        if self.config.objects.schemas {
-            match self.schema.table(self.extra, &job.table) {
-                Ok((files, warnings)) => {
-                    self.tables[index].schema_files = files;
-                    self.warnings.extend(warnings);
-                }
-                Err(Error::Server { source, .. }) => {
-                    self.fail_or_end(index, source)?;
-                    return Ok(None);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        let options = (self.chunk_options)(index);
-        Ok(Some((index, TablePlanner::new(&job.table, &options))))
     }
 
     /// Takes note of what a worker says.
@@ -264,31 +257,36 @@ impl Coordinator<'_> {
     }
 
     /// A table whose definition changed while it was read is torn, whatever its rows look like (seen with instant ALTER,
-    /// partitions and RENAME swaps, which give no error).
-    fn check_identities(&mut self) -> Result<(), Error> {
-        if self.unchecked.is_empty() {
+    /// partitions and RENAME swaps, which give no error). Looking costs a scan of the server's list of tables, so with many
+    /// tables it is done for many at a time; with few it follows the last chunk at once, before later DDL can be blamed.
+    fn check_identities(&mut self, now: bool) -> Result<(), Error> {
+        let rest = self.check_took.saturating_mul(CHECK_REST);
+        if self.unchecked.is_empty() || (!now && self.last_check.elapsed() < rest) {
             return Ok(());
         }
-        let tables = std::mem::take(&mut self.unchecked);
-        let names: Vec<_> = tables
+        let begun = Instant::now();
+        let indices = std::mem::take(&mut self.unchecked);
+        let jobs: Vec<_> = indices
             .iter()
-            .map(|&index| self.tables[index].job.table.name.clone())
+            .map(|&index| Arc::clone(&self.tables[index].job))
             .collect();
-        let now = self
+        let names: Vec<_> = jobs.iter().map(|job| (&job.table.name, None)).collect();
+        let found = self
             .extra
             .ask(|session| identity::read(session, &names))
-            .map_err(|source| Error::server("Looking whether tables were altered", source))?;
-        for index in tables {
-            let state = &self.tables[index];
-            let change = match (&state.identity, now.get(&state.job.table.name)) {
-                (Some(then), Some(now)) => then.differs(now),
+            .map_err(|source| Error::server("looking whether tables were altered", source))?;
+        for (index, now) in indices.into_iter().zip(found) {
+            let change = match (&self.tables[index].identity, now) {
+                (Some(then), Some(now)) => then.differs(&now),
                 (Some(_), None) => Some("it is gone".to_owned()),
                 (None, _) => None,
             };
             if let Some(change) = change {
-                self.fail(index, format!("it was altered during the dump: {change}"));
+                self.fail(index, format!("altered during the dump: {change}"));
             }
         }
+        self.last_check = Instant::now();
+        self.check_took = begun.elapsed();
         Ok(())
     }
 

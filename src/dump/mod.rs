@@ -14,6 +14,7 @@ mod pool;
 mod query;
 pub mod report;
 mod schema;
+mod survey;
 mod tables;
 mod worker;
 

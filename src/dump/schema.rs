@@ -7,6 +7,7 @@ use super::config::Objects;
 use super::pipe::{FileOptions, write_small};
 use crate::catalog::ddl::{self, SchemaFile};
 use crate::catalog::ident::ObjectName;
+use crate::catalog::identity;
 use crate::catalog::table::{Table, TableKind};
 use crate::catalog::{Catalog, Database};
 use crate::error::Error;
@@ -37,6 +38,16 @@ pub struct OtherObjects {
     pub files: Vec<FileEntry>,
     /// Views and sequences with their files.
     pub tables: Vec<(ObjectName, TableKind, Vec<FileEntry>)>,
+    /// What could not be kept.
+    pub warnings: Vec<String>,
+}
+
+/// A base table's schema files.
+pub struct TableSchema {
+    /// The table, then its triggers.
+    pub files: Vec<FileEntry>,
+    /// Part of the table's identity.
+    pub definition: u128,
     /// What could not be kept.
     pub warnings: Vec<String>,
 }
@@ -74,16 +85,16 @@ impl SchemaWriter<'_> {
     }
 
     /// Writes the files of a base table: itself and its triggers.
-    pub fn table(
-        &self,
-        extra: &mut ExtraConnection,
-        table: &Table,
-    ) -> Result<(Vec<FileEntry>, Vec<String>), Error> {
+    pub fn table(&self, extra: &mut ExtraConnection, table: &Table) -> Result<TableSchema, Error> {
         let name = &table.name;
         let mut warnings = Vec::new();
-        let create = ask(extra, name, |s| ddl::show_create_table(s, name))?;
+        let (create, text) = ask(extra, name, |session| {
+            let create = ddl::show_create_table(session, name)?;
+            let text = ddl::table(&create);
+            Ok((create, text))
+        })?;
         let file = self.names.table(name);
-        let mut files = vec![self.write(file, ddl::table(&create), &mut warnings)?];
+        let mut files = vec![self.write(file, text, &mut warnings)?];
         if let Some(database) = self.database(&name.database)
             && self.objects.triggers
         {
@@ -93,7 +104,11 @@ impl SchemaWriter<'_> {
                 files.push(self.write(self.names.triggers(name), text, &mut warnings)?);
             }
         }
-        Ok((files, warnings))
+        Ok(TableSchema {
+            files,
+            definition: identity::definition_hash(&create),
+            warnings,
+        })
     }
 
     fn view(

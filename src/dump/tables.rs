@@ -3,6 +3,7 @@
 //! Owns the connections' lifetimes: the extra connection, the snapshot with its sessions, the reaper that outlives them all.
 //! What is abandoned on failure is handed to the reaper here.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use time::OffsetDateTime;
@@ -12,20 +13,21 @@ use super::coordinator::{Coordinator, TableState};
 use super::finish::{Facts, finish};
 use super::job::TableJob;
 use super::pipe::FileOptions;
-use super::plan::Plan;
 use super::pool::with_workers;
 use super::query;
 use super::report::DumpReport;
 use super::schema::{OtherObjects, SchemaWriter};
+use super::survey::{self, Survey};
 use super::worker::Shared;
 use crate::cancel::CancelToken;
+use crate::catalog::Catalog;
 use crate::catalog::ident::ObjectName;
-use crate::catalog::{Catalog, Kinds, Selection};
+use crate::catalog::identity;
 use crate::error::Error;
-use crate::manifest::names::{FileNames, is_shortened};
+use crate::manifest::names::FileNames;
 use crate::progress::Progress;
 use crate::server::connector::Connector;
-use crate::server::error::Reach;
+use crate::server::error::{Reach, chain};
 use crate::server::extra::ExtraConnection;
 use crate::server::flavor::Flavor;
 use crate::server::position::Moment;
@@ -48,16 +50,6 @@ pub struct Journey<'a> {
     connector: Connector,
     names: FileNames,
     started: OffsetDateTime,
-}
-
-/// What the server holds and which server it is.
-struct Survey {
-    catalog: Catalog,
-    plan: Plan,
-    flavor: Flavor,
-    max_allowed_packet: u64,
-    keep_ddl_out: bool,
-    warnings: Vec<String>,
 }
 
 /// What was dumped, before anything says that it is whole.
@@ -97,7 +89,7 @@ impl<'a> Journey<'a> {
     /// Plans, and reads no rows.
     pub fn dry_run(&self, clock: Instant) -> Result<DumpReport, Error> {
         let mut extra = self.extra();
-        let survey = self.survey(&mut extra)?;
+        let survey = Survey::make(self.config, &mut extra)?;
         let plan = survey.plan.dry_run(self.config, &mut extra)?;
         Ok(DumpReport {
             counts: self.progress.counts(),
@@ -138,14 +130,14 @@ impl<'a> Journey<'a> {
             inconsistent: Vec::new(),
             warnings: Vec::new(),
         };
-        let flavor = flavor(&mut extra)?;
+        let flavor = survey::flavor(&mut extra)?;
         self.conclude(outcome, &flavor, clock)
     }
 
     /// Dumps tables and everything around them.
     pub fn tables(&self, clock: Instant) -> Result<DumpReport, Error> {
         let mut extra = self.extra();
-        let mut survey = self.survey(&mut extra)?;
+        let mut survey = Survey::make(self.config, &mut extra)?;
         let reaper = Reaper::start(self.uncancelled_connector());
         let outcome = if self.config.objects.data {
             self.dump_data(&mut extra, &mut survey, &reaper)
@@ -173,8 +165,10 @@ impl<'a> Journey<'a> {
         reaper: &Reaper,
     ) -> Result<Outcome, Error> {
         let mut tables = self.table_states(survey);
-        let (snapshot, sessions) = self.take_snapshot(extra, survey, &mut tables)?;
         let files = self.file_options();
+        // Before the snapshots: what is altered between the two is found by the identities.
+        self.write_schemas(extra, survey, &files, &mut tables)?;
+        let (snapshot, sessions) = self.take_snapshot(extra, survey, &mut tables)?;
         let shared = Shared {
             files: self.file_options(),
             names: &self.names,
@@ -203,6 +197,8 @@ impl<'a> Journey<'a> {
                 keep_ddl_out: survey.keep_ddl_out,
                 warnings: &mut survey.warnings,
                 unchecked: Vec::new(),
+                last_check: Instant::now(),
+                check_took: Duration::ZERO,
             }
             .run(&channels)
         });
@@ -238,85 +234,66 @@ impl<'a> Journey<'a> {
         let mut tables = self.table_states(survey);
         let files = self.file_options();
         let schema = self.schema_writer(&files, &survey.catalog);
-        for state in &mut tables {
-            if self.cancel.is_cancelled() {
-                return Err(Error::Interrupted);
-            }
-            let (written, warnings) = schema.table(extra, &state.job.table)?;
-            state.schema_files = written;
+        let others = schema.others(extra)?;
+        self.write_schemas(extra, survey, &files, &mut tables)?;
+        for state in &tables {
             state.job.progress.finish();
-            survey.warnings.extend(warnings);
         }
         Ok(Outcome {
             mode: ConsistencyMode::None,
             moment,
-            others: schema.others(extra)?,
+            others,
             tables,
             inconsistent: Vec::new(),
             warnings: std::mem::take(&mut survey.warnings),
         })
     }
 
-    /// Reads what there is and decides what is to be read, in which order.
-    fn survey(&self, extra: &mut ExtraConnection) -> Result<Survey, Error> {
-        let (config, objects) = (self.config, &self.config.objects);
-        let flavor = flavor(extra)?;
-        let wanted = &config.selection;
-        let selection = Selection {
-            databases: &wanted.databases,
-            tables: &wanted.tables,
-            may_match_database: &|database| wanted.filter.may_match_database(database),
-            matches: &|database, table| wanted.filter.matches(database, table),
-            kinds: Kinds {
-                views: objects.views && objects.schemas,
-                sequences: objects.sequences && objects.schemas,
-                triggers: objects.triggers && objects.schemas,
-                routines: objects.routines && objects.schemas,
-                events: objects.events && objects.schemas,
-            },
-        };
-        let mut catalog = extra
-            .ask(|session| Catalog::read(session, selection))
-            .map_err(|error| Error::server("reading the list of tables", error))?;
-        if !catalog.unknown.is_empty() {
-            let sentences: Vec<_> = catalog.unknown.iter().map(ToString::to_string).collect();
-            return Err(Error::Request {
-                message: sentences.join("; "),
-                hint: None,
-            });
+    /// Writes the base tables' schema files and takes their identities. A table that cannot be read is left out and named in
+    /// the end.
+    fn write_schemas(
+        &self,
+        extra: &mut ExtraConnection,
+        survey: &mut Survey,
+        files: &FileOptions<'_>,
+        tables: &mut [TableState],
+    ) -> Result<(), Error> {
+        let schema = self.schema_writer(files, &survey.catalog);
+        let mut definitions = vec![None; tables.len()];
+        if self.config.objects.schemas {
+            for (state, definition) in tables.iter_mut().zip(&mut definitions) {
+                if self.cancel.is_cancelled() {
+                    return Err(Error::Interrupted);
+                }
+                match schema.table(extra, &state.job.table) {
+                    Ok(written) => {
+                        state.schema_files = written.files;
+                        *definition = Some(written.definition);
+                        survey.warnings.extend(written.warnings);
+                    }
+                    Err(Error::Server { source, .. }) if source.reach() == Reach::Table => {
+                        state.failure = Some(source.to_string());
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
         }
-        let max_allowed_packet = extra
-            .ask(|session| session.first("SELECT @@max_allowed_packet", "reading a limit"))
-            .map_err(|error| Error::server("reading max_allowed_packet", error))?
-            .and_then(|row| row.number(0))
-            .unwrap_or(u64::MAX);
-        let warnings = self.first_warnings(&catalog);
-        let plan = Plan::new(config, &mut catalog, &flavor)?;
-        Ok(Survey {
-            keep_ddl_out: config.consistency.backup_lock || wanted.is_everything(),
-            catalog,
-            plan,
-            flavor,
-            max_allowed_packet,
-            warnings,
-        })
-    }
-
-    fn first_warnings(&self, catalog: &Catalog) -> Vec<String> {
-        let unused = self.config.selection.filter.unused_rules();
-        let unused = unused
-            .into_iter()
-            .map(|rule| format!("the filter rule {rule} matches no table"));
-        let shortened = catalog
-            .tables()
-            .filter(|table| is_shortened(&table.name))
-            .map(|table| {
-                format!(
-                    "the name of {} is too long for a file, so its files carry a shortened one; the manifest has the whole",
-                    table.name
-                )
-            });
-        unused.chain(shortened).collect()
+        if !self.config.objects.data {
+            return Ok(());
+        }
+        let jobs: Vec<_> = tables.iter().map(|state| Arc::clone(&state.job)).collect();
+        let known: Vec<_> = jobs
+            .iter()
+            .zip(definitions)
+            .map(|(job, definition)| (&job.table.name, definition))
+            .collect();
+        let found = extra
+            .ask(|session| identity::read(session, &known))
+            .map_err(|error| Error::server("reading when tables were altered", error))?;
+        for (state, identity) in tables.iter_mut().zip(found) {
+            state.identity = identity;
+        }
+        Ok(())
     }
 
     fn table_states(&self, survey: &mut Survey) -> Vec<TableState> {
@@ -368,7 +345,7 @@ impl<'a> Journey<'a> {
                     }
                 }
                 (_, Some(pause)) if error.is_transient() && tries < SNAPSHOT_TRIES => {
-                    log::warn!("{error}; trying again");
+                    log::warn!("{}; trying again", chain(&error));
                     if self.cancel.sleep(pause) {
                         return Err(Error::Interrupted);
                     }
@@ -441,12 +418,6 @@ impl<'a> Journey<'a> {
             catalog,
         }
     }
-}
-
-fn flavor(extra: &mut ExtraConnection) -> Result<Flavor, Error> {
-    extra
-        .ask(|session| Ok(session.flavor().clone()))
-        .map_err(|error| Error::server("connecting to the server", error))
 }
 
 /// Finds the tables that cannot be opened; returns whether there are any new ones.

@@ -17,7 +17,7 @@ use crate::manifest::names::FileNames;
 use crate::manifest::{DataEntry, FileEntry};
 use crate::progress::{Attempt, Progress};
 use crate::retry::{RetryPolicy, chance};
-use crate::server::error::{Reach, ServerError};
+use crate::server::error::{Reach, ServerError, chain};
 use crate::server::reaper::Reaper;
 use crate::server::session::Session;
 use crate::server::snapshot::{Snapshot, SnapshotError};
@@ -294,13 +294,4 @@ fn read(
         attempt,
         binary_columns,
     })
-}
-
-/// An error with its causes, on one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(": ")
 }

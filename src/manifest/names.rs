@@ -3,7 +3,7 @@
 //! Owns the encoding of database and table names into file names that stay inside the directory, whatever the names hold,
 //! and below the length a file system takes. What is in the files it leaves to others.
 
-use crate::catalog::ident::ObjectName;
+use crate::catalog::ident::{ObjectName, hex};
 
 /// The longest file name common file systems take, in bytes (NAME_MAX).
 const NAME_MAX_BYTES: usize = 255;
@@ -157,7 +157,8 @@ fn encode(name: &str) -> String {
             .get(..MARK.len())
             .is_some_and(|ahead| ahead.eq_ignore_ascii_case(MARK));
         if is_mark || character < ' ' || "%\"*./:<>?\\|".contains(character) {
-            out.push_str(&format!("%{:02X}", u32::from(character)));
+            out.push('%');
+            out.push_str(&hex(&[character as u8]).to_uppercase());
         } else {
             out.push(character);
         }

@@ -5,11 +5,13 @@
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use mysql::{ClientIdentity, Conn, DriverError, Opts, OptsBuilder, SslOpts};
 
-use super::error::ServerError;
+use super::error::{ServerError, io_cause};
 use super::flavor::Flavor;
 use super::session::{Purpose, Session};
 use super::socket::SessionSocket;
@@ -22,6 +24,8 @@ const LARGEST_PACKET_BYTES: usize = 1 << 30;
 const KEEPALIVE_IDLE_MS: u32 = 30_000;
 const KEEPALIVE_INTERVAL_SECONDS: u32 = 10;
 const KEEPALIVE_PROBES: u32 = 3;
+/// How often a connect in progress looks whether the run is cancelled.
+const CANCEL_LOOK: Duration = Duration::from_millis(50);
 /// How long sent bytes may stay unacknowledged (`TCP_USER_TIMEOUT`).
 const USER_TIMEOUT_MS: u32 = 60_000;
 
@@ -58,7 +62,7 @@ impl Connector {
 
     /// Opens a session and gives it its settings.
     pub fn open(&self, purpose: Purpose) -> Result<Session, ServerError> {
-        let connection = self.connect()?;
+        let connection = self.connect_interruptibly()?;
         let lost = |source| ServerError::Connect {
             server: self.server(),
             source,
@@ -71,6 +75,27 @@ impl Connector {
         session.configure(&self.flavor, &self.options.session_variables, purpose)?;
         session.raise_waits(&self.options).map_err(lost)?;
         Ok(session)
+    }
+
+    /// Connects on a thread of its own, since a connect, a handshake and a look-up of a name hear no cancellation. What comes
+    /// too late is dropped there.
+    fn connect_interruptibly(&self) -> Result<Conn, ServerError> {
+        let (sender, receiver) = mpsc::channel();
+        let connector = self.clone();
+        std::thread::spawn(move || {
+            // Nobody listens any more if the run was cancelled.
+            sender.send(connector.connect()).ok();
+        });
+        loop {
+            match receiver.recv_timeout(CANCEL_LOOK) {
+                Ok(connected) => return connected,
+                Err(RecvTimeoutError::Timeout) if !self.cancel.is_cancelled() => {}
+                Err(_) => {
+                    let source = io::Error::new(io::ErrorKind::Interrupted, "interrupted");
+                    return Err(ServerError::connect(self.server(), &source));
+                }
+            }
+        }
     }
 
     /// Tries every address of the host in turn; the `mysql` crate would try the first one only (io/tcp.rs).
@@ -154,7 +179,11 @@ impl Connector {
                     source: io::Error::new(kind, text),
                 }
             }
-            mysql::Error::IoError(source) => ServerError::Connect { server, source },
+            mysql::Error::IoError(source) => ServerError::connect(server, &source),
+            mysql::Error::CodecError(e) => {
+                let source = io::Error::new(io::ErrorKind::ConnectionAborted, e.to_string());
+                ServerError::connect(server, io_cause(&e).unwrap_or(&source))
+            }
             other => ServerError::Connect {
                 server,
                 source: io::Error::other(other.to_string()),

@@ -115,10 +115,7 @@ impl<'a> DriverRows<'a> {
 fn limit(socket: &SessionSocket, wait: Duration, doing: &str) -> Result<(), ServerError> {
     socket
         .set_read_timeout(wait)
-        .map_err(|source| ServerError::Lost {
-            doing: doing.to_owned(),
-            source,
-        })
+        .map_err(|source| ServerError::lost(doing.to_owned(), &source))
 }
 
 impl RowSource for DriverRows<'_> {

@@ -91,16 +91,43 @@ impl ServerError {
                 code: e.code,
                 message: e.message,
             },
-            mysql::Error::IoError(source) => Self::Lost { doing, source },
-            mysql::Error::CodecError(e) => Self::Protocol {
-                doing,
-                what: e.to_string(),
+            mysql::Error::IoError(source) => Self::lost(doing, &source),
+            mysql::Error::CodecError(e) => match io_cause(&e) {
+                Some(source) => Self::lost(doing, source),
+                None => Self::Protocol {
+                    doing,
+                    what: e.to_string(),
+                },
             },
             other => Self::Lost {
                 doing,
                 source: io::Error::other(other.to_string()),
             },
         }
+    }
+
+    /// A handshake that did not come to its end.
+    pub(super) fn connect(server: String, source: &io::Error) -> Self {
+        let source = match source.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => io::Error::new(
+                io::ErrorKind::TimedOut,
+                "no answer within the connect timeout",
+            ),
+            kind => io::Error::new(kind, source.to_string()),
+        };
+        Self::Connect { server, source }
+    }
+
+    /// A connection that ended or fell silent. A time limit of the socket is told by EAGAIN, which says nothing to people.
+    pub(super) fn lost(doing: String, source: &io::Error) -> Self {
+        let source = match source.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => io::Error::new(
+                io::ErrorKind::TimedOut,
+                "no bytes came within the read timeout",
+            ),
+            kind => io::Error::new(kind, source.to_string()),
+        };
+        Self::Lost { doing, source }
     }
 
     /// The server's error code, if the server sent one.
@@ -182,6 +209,21 @@ impl ServerError {
         };
         Some(text.to_owned())
     }
+}
+
+/// The network's error below an error of the packet codec.
+pub(super) fn io_cause<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a io::Error> {
+    std::iter::successors(error.source(), |error| error.source())
+        .find_map(|cause| cause.downcast_ref::<io::Error>())
+}
+
+/// An error with its causes, on one line, for the log.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(": ")
 }
 
 fn reach_of(code: u16, message: &str) -> Reach {

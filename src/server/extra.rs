@@ -4,7 +4,7 @@
 //! reads or is harmless to repeat; the question is asked again on a fresh session until the retry policy ends.
 
 use super::connector::Connector;
-use super::error::ServerError;
+use super::error::{ServerError, chain};
 use super::session::{Purpose, Session};
 use crate::retry::RetryPolicy;
 
@@ -48,7 +48,11 @@ impl ExtraConnection {
             let Some(pause) = pause.filter(|_| error.is_transient() && !hopeless) else {
                 return Err(error);
             };
-            log::warn!("{error}; trying again in {} ms", pause.as_millis());
+            log::warn!(
+                "{}; trying again in {} ms",
+                chain(&error),
+                pause.as_millis()
+            );
             if self.connector.cancel_token().sleep(pause) {
                 return Err(error);
             }

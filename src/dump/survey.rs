@@ -1,0 +1,125 @@
+//! `Survey`: what the server holds, and what of it is to be read.
+//!
+//! Owns the look around before anything is locked or written: the catalog, the plan, the account's rights, the server's limits.
+//! What the user named and the server does not show is an error here; what the account may not see is a warning, since nothing
+//! else would tell of it.
+
+use super::config::DumpConfig;
+use super::plan::Plan;
+use crate::catalog::privileges::Privileges;
+use crate::catalog::{Catalog, Kinds, Selection};
+use crate::error::Error;
+use crate::manifest::names::is_shortened;
+use crate::server::extra::ExtraConnection;
+use crate::server::flavor::Flavor;
+
+/// The server before the dump.
+pub struct Survey {
+    /// Databases with their views and stored objects; the base tables are in the plan.
+    pub catalog: Catalog,
+    /// Which tables are read in which order.
+    pub plan: Plan,
+    /// Which server it is.
+    pub flavor: Flavor,
+    /// The server's limit on a statement, in bytes.
+    pub max_allowed_packet: u64,
+    /// Whether DDL is to be kept out to the end.
+    pub keep_ddl_out: bool,
+    /// What the user ought to know.
+    pub warnings: Vec<String>,
+}
+
+impl Survey {
+    /// Reads what there is and decides what is to be read, in which order.
+    pub fn make(config: &DumpConfig, extra: &mut ExtraConnection) -> Result<Self, Error> {
+        let flavor = flavor(extra)?;
+        let kinds = kinds(config);
+        let wanted = &config.selection;
+        let selection = Selection {
+            databases: &wanted.databases,
+            tables: &wanted.tables,
+            may_match_database: &|database| wanted.filter.may_match_database(database),
+            matches: &|database, table| wanted.filter.matches(database, table),
+            kinds,
+        };
+        let mut catalog = extra
+            .ask(|session| Catalog::read(session, selection))
+            .map_err(|error| Error::server("reading the list of tables", error))?;
+        if !catalog.unknown.is_empty() {
+            let sentences: Vec<_> = catalog.unknown.iter().map(ToString::to_string).collect();
+            return Err(Error::Request {
+                message: sentences.join("; "),
+                hint: None,
+            });
+        }
+        let mut warnings = name_warnings(config, &catalog);
+        warnings.extend(missing_rights(extra, &flavor, &catalog, kinds)?);
+        let max_allowed_packet = extra
+            .ask(|session| session.first("SELECT @@max_allowed_packet", "reading a limit"))
+            .map_err(|error| Error::server("reading max_allowed_packet", error))?
+            .and_then(|row| row.number(0))
+            .unwrap_or(u64::MAX);
+        let plan = Plan::new(config, &mut catalog, &flavor)?;
+        Ok(Self {
+            keep_ddl_out: config.consistency.backup_lock || wanted.is_everything(),
+            catalog,
+            plan,
+            flavor,
+            max_allowed_packet,
+            warnings,
+        })
+    }
+}
+
+/// Which server it is.
+pub fn flavor(extra: &mut ExtraConnection) -> Result<Flavor, Error> {
+    extra
+        .ask(|session| Ok(session.flavor().clone()))
+        .map_err(|error| Error::server("connecting to the server", error))
+}
+
+fn kinds(config: &DumpConfig) -> Kinds {
+    let objects = &config.objects;
+    Kinds {
+        views: objects.views && objects.schemas,
+        sequences: objects.sequences && objects.schemas,
+        triggers: objects.triggers && objects.schemas,
+        routines: objects.routines && objects.schemas,
+        events: objects.events && objects.schemas,
+    }
+}
+
+/// What the account lacks is not in the catalog, and so in no other message.
+fn missing_rights(
+    extra: &mut ExtraConnection,
+    flavor: &Flavor,
+    catalog: &Catalog,
+    kinds: Kinds,
+) -> Result<Vec<String>, Error> {
+    let rights = extra
+        .ask(Privileges::read)
+        .map_err(|error| Error::server("reading the account's privileges", error))?;
+    let needs = rights.needs(flavor, catalog, kinds);
+    Ok(needs
+        .iter()
+        .filter(|need| !need.held)
+        .map(|need| format!("the account lacks {need}"))
+        .collect())
+}
+
+fn name_warnings(config: &DumpConfig, catalog: &Catalog) -> Vec<String> {
+    let unused = config.selection.filter.unused_rules();
+    let unused = unused
+        .into_iter()
+        .map(|rule| format!("the filter rule {rule} matches no table"));
+    let shortened = catalog
+        .tables()
+        .filter(|table| is_shortened(&table.name))
+        .map(|table| {
+            format!(
+                "the name of {} is too long for a file, so its files carry a shortened one; the manifest has the whole",
+                table.name
+            )
+        });
+    unused.chain(shortened).collect()
+}

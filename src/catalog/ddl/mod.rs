@@ -9,6 +9,7 @@
 mod client_charset;
 mod delimiter;
 mod implicit_collation;
+mod preamble;
 mod sequence;
 mod stand_in;
 mod stored;
@@ -109,11 +110,6 @@ fn unconverted<T>(
         session.execute("SET character_set_results=utf8mb4", &doing)?;
     }
     done
-}
-
-/// As [`show`], unconverted.
-fn show_unconverted(session: &mut Session, sql: &str, what: &str) -> Result<TextRow, ServerError> {
-    unconverted(session, what, |session| show(session, sql, what))
 }
 
 /// The statement in column `index`; NULL is how the server hides it from an account.

@@ -302,8 +302,10 @@ impl Coordinator<'_> {
 
     fn fail(&mut self, index: usize, reason: String) {
         let state = &mut self.tables[index];
-        log::error!("Table {} cannot be dumped: {reason}", state.job.table.name);
-        state.failure.get_or_insert(reason);
+        if state.failure.is_none() {
+            log::error!("table {} cannot be dumped: {reason}", state.job.table.name);
+            state.failure = Some(reason);
+        }
         state.job.progress.give_up();
     }
 }

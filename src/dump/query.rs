@@ -23,6 +23,7 @@ const DOING: &str = "reading the rows of --sql";
 enum QueryError {
     Server(ServerError),
     Storage(StorageError),
+    NoResult,
 }
 
 impl From<ServerError> for QueryError {
@@ -59,6 +60,12 @@ pub fn dump(
                 return Ok(entries);
             }
             Err(QueryError::Storage(error)) => return Err(error.into()),
+            Err(QueryError::NoResult) => {
+                return Err(Error::Request {
+                    message: "the statement of --sql has no result".to_owned(),
+                    hint: Some("--sql takes a query, as SELECT".to_owned()),
+                });
+            }
             Err(QueryError::Server(error)) => error,
         };
         failed += 1;
@@ -81,13 +88,11 @@ fn read(
     progress: &TableProgress,
 ) -> Result<(Vec<StagedFile>, Attempt), QueryError> {
     let mut session = connector.open(Purpose::Rows)?;
+    // Whatever the statement is, it must not change anything.
+    session.execute("START TRANSACTION READ ONLY", DOING)?;
     let mut rows = session.stream(query, DOING)?;
     if rows.columns().is_empty() {
-        return Err(ServerError::Protocol {
-            doing: DOING.to_owned(),
-            what: "the statement has no result".to_owned(),
-        }
-        .into());
+        return Err(QueryError::NoResult);
     }
     let columns = rows
         .columns()

@@ -52,6 +52,12 @@ impl Survey {
                 hint: None,
             });
         }
+        if catalog.databases.is_empty() && !wanted.is_everything() {
+            return Err(Error::Request {
+                message: "nothing on this server matches what was asked for".to_owned(),
+                hint: Some("check --database, --tables-list and --filter".to_owned()),
+            });
+        }
         let mut warnings = name_warnings(config, &catalog);
         warnings.extend(missing_rights(extra, &flavor, &catalog, kinds)?);
         let max_allowed_packet = extra
@@ -84,8 +90,9 @@ fn kinds(config: &DumpConfig) -> Kinds {
         views: objects.views && objects.schemas,
         sequences: objects.sequences && objects.schemas,
         triggers: objects.triggers && objects.schemas,
-        routines: objects.routines && objects.schemas,
-        events: objects.events && objects.schemas,
+        // They belong to a database, not to the tables that were named.
+        routines: objects.routines && objects.schemas && config.selection.tables.is_empty(),
+        events: objects.events && objects.schemas && config.selection.tables.is_empty(),
     }
 }
 

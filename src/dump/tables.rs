@@ -24,6 +24,7 @@ use crate::catalog::Catalog;
 use crate::catalog::ident::ObjectName;
 use crate::catalog::identity;
 use crate::error::Error;
+use crate::format::Format;
 use crate::manifest::names::FileNames;
 use crate::progress::Progress;
 use crate::server::connector::Connector;
@@ -32,7 +33,7 @@ use crate::server::extra::ExtraConnection;
 use crate::server::flavor::Flavor;
 use crate::server::position::Moment;
 use crate::server::reaper::Reaper;
-use crate::server::session::Session;
+use crate::server::session::{RowText, Session};
 use crate::server::snapshot::{ConsistencyMode, Snapshot, SnapshotError, SnapshotRequest};
 use crate::storage::Storage;
 
@@ -76,7 +77,8 @@ impl<'a> Journey<'a> {
             progress,
             cancel,
             storage,
-            connector: Connector::new(config.connection.clone(), cancel.clone()),
+            connector: Connector::new(config.connection.clone(), cancel.clone())
+                .reading(row_text(&config.format)),
             names: FileNames::new(
                 config.format.extension(),
                 config.compression.extension(),
@@ -417,6 +419,14 @@ impl<'a> Journey<'a> {
             objects: self.config.objects,
             catalog,
         }
+    }
+}
+
+/// CSV is UTF-8 for whoever reads it; SQL goes back into the same columns.
+fn row_text(format: &Format) -> RowText {
+    match format {
+        Format::Sql(_) => RowText::Own,
+        Format::Csv(_) => RowText::Utf8,
     }
 }
 

@@ -146,7 +146,8 @@ impl HeldLock {
     fn ask(&mut self, kind: &LockKind) -> Result<(), ServerError> {
         for statement in kind.statements() {
             if let Err(error) = self.session.execute(&statement, kind.describe()) {
-                if !self.session.is_broken() {
+                // An account that may not take it holds none, and may not give it back either.
+                if !self.session.is_broken() && !is_denied(&error) {
                     self.session
                         .execute(kind.release_statement(), "giving a lock back")?;
                 }

@@ -28,8 +28,17 @@ const WAIT_TIMEOUT_SECONDS: u32 = 86_400;
 pub enum Purpose {
     /// Catalog, DDL, positions: text arrives as utf8mb4.
     Metadata,
-    /// Rows: text arrives in each column's own charset.
+    /// Rows: text arrives as [`RowText`] says.
     Rows,
+}
+
+/// In which charset the text of rows arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowText {
+    /// Each column's own bytes, with its true charset in the metadata: lossless.
+    Own,
+    /// Converted by the server, for files that other programs read.
+    Utf8,
 }
 
 /// An open, configured connection.
@@ -129,6 +138,7 @@ impl Session {
         known: &OnceLock<Flavor>,
         variables: &[(String, String)],
         purpose: Purpose,
+        text: RowText,
     ) -> Result<(), ServerError> {
         let doing = "setting up a session";
         // A proxy's handshake may name another connection than the server's own.
@@ -164,8 +174,9 @@ impl Session {
             )?;
         }
         if purpose == Purpose::Rows {
-            // Each column's own bytes, with its true charset in the metadata.
-            self.execute("SET character_set_results=NULL", doing)?;
+            if text == RowText::Own {
+                self.execute("SET character_set_results=NULL", doing)?;
+            }
             for setting in self.flavor.optional_row_settings() {
                 self.set_if_known(setting)?;
             }

@@ -5,6 +5,7 @@
 
 mod chunks;
 mod cli;
+mod ddl;
 mod harness;
 mod harness_dump;
 mod harness_fixtures;

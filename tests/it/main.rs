@@ -15,3 +15,4 @@ mod harness_round_trip;
 mod harness_server;
 mod harness_writer;
 mod rooms;
+mod tidb;

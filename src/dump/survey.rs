@@ -7,11 +7,19 @@
 use super::config::DumpConfig;
 use super::plan::Plan;
 use crate::catalog::privileges::Privileges;
+use crate::catalog::table::Table;
 use crate::catalog::{Catalog, Kinds, Selection};
 use crate::error::Error;
+use crate::format::Format;
 use crate::manifest::names::is_shortened;
 use crate::server::extra::ExtraConnection;
 use crate::server::flavor::Flavor;
+
+/// Charsets in which every value the server lets in has a form in utf8mb4.
+const WITHOUT_LOSS: [&str; 11] = [
+    "ascii", "binary", "gb18030", "latin1", "ucs2", "utf16", "utf16le", "utf32", "utf8", "utf8mb3",
+    "utf8mb4",
+];
 
 /// The server before the dump.
 pub struct Survey {
@@ -65,6 +73,9 @@ impl Survey {
             .map_err(|error| Error::server("reading max_allowed_packet", error))?
             .and_then(|row| row.number(0))
             .unwrap_or(u64::MAX);
+        if matches!(config.format, Format::Csv(_)) {
+            warnings.extend(catalog.tables().filter_map(loss_in_utf8));
+        }
         let plan = Plan::new(config, &mut catalog, &flavor)?;
         Ok(Self {
             keep_ddl_out: config.consistency.backup_lock || wanted.is_everything(),
@@ -112,6 +123,23 @@ fn missing_rights(
         .filter(|need| !need.held)
         .map(|need| format!("the account lacks {need}"))
         .collect())
+}
+
+/// CSV is UTF-8. A column whose charset has characters, or bytes, that Unicode has not may lose some on the way.
+fn loss_in_utf8(table: &Table) -> Option<String> {
+    let doubtful: Vec<_> = table
+        .stored_columns()
+        .filter_map(|column| Some((column, column.charset.as_deref()?)))
+        .filter(|(_, charset)| !WITHOUT_LOSS.contains(charset))
+        .map(|(column, charset)| format!("{} ({charset})", column.name))
+        .collect();
+    (!doubtful.is_empty()).then(|| {
+        format!(
+            "CSV is UTF-8, so characters of {} that Unicode does not have are lost: {}",
+            table.name,
+            doubtful.join(", ")
+        )
+    })
 }
 
 fn name_warnings(config: &DumpConfig, catalog: &Catalog) -> Vec<String> {

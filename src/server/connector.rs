@@ -5,7 +5,9 @@
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, OnceLock};
+use std::thread;
 
 use mysql::{ClientIdentity, Conn, DriverError, Opts, OptsBuilder, SslOpts};
 
@@ -31,6 +33,16 @@ pub struct Connector {
     options: Arc<ConnectOptions>,
     cancel: CancelToken,
     flavor: Arc<OnceLock<Flavor>>,
+}
+
+/// Wakes whoever waits at the other end.
+struct Waiter<T>(Sender<Option<T>>);
+
+impl<T: Send> Interrupt for Waiter<T> {
+    fn interrupt(&self) {
+        // If nobody waits any more, nobody needs to be woken.
+        self.0.send(None).ok();
+    }
 }
 
 impl Connector {
@@ -99,8 +111,8 @@ impl Connector {
     }
 
     fn addresses(&self) -> Result<Vec<SocketAddr>, ServerError> {
-        let name = (self.options.host.as_str(), self.options.port);
-        match name.to_socket_addrs() {
+        let name = (self.options.host.clone(), self.options.port);
+        match self.unless_cancelled(move || name.to_socket_addrs())? {
             Ok(addresses) => Ok(addresses.collect()),
             Err(source) => Err(ServerError::Connect {
                 server: self.server(),
@@ -109,14 +121,35 @@ impl Connector {
         }
     }
 
+    /// Waits for something that cannot be interrupted. After a cancellation it goes on alone until its own time limit.
+    fn unless_cancelled<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, ServerError> {
+        let (sender, receiver) = mpsc::channel();
+        let _registration = self.cancel.register(Arc::new(Waiter(sender.clone())));
+        let failed = |source| ServerError::Connect {
+            server: self.server(),
+            source,
+        };
+        thread::Builder::new()
+            .name("connect".to_owned())
+            // Nobody listens any more after a cancellation.
+            .spawn(move || sender.send(Some(work())).ok())
+            .map_err(failed)?;
+        let outcome = receiver.recv().ok().flatten();
+        outcome.ok_or_else(|| failed(io::Error::other("the run was cancelled")))
+    }
+
     fn connect_once(&self, opts: OptsBuilder) -> Result<Conn, ServerError> {
         let tls = self.tls_options();
-        match Conn::new(Opts::from(opts.clone().ssl_opts(tls.clone()))) {
+        let dial = |opts| self.unless_cancelled(move || Conn::new(Opts::from(opts)));
+        match dial(opts.clone().ssl_opts(tls))? {
             Err(
                 mysql::Error::TlsError(_) | mysql::Error::DriverError(DriverError::TlsNotSupported),
             ) if self.options.tls.mode == TlsMode::Preferred => {
                 log::debug!("{} offers no TLS that can be used", self.server());
-                Conn::new(Opts::from(opts))
+                dial(opts)?
             }
             done => done,
         }

@@ -12,3 +12,5 @@ mod harness_proxy;
 mod harness_restore;
 mod harness_server;
 mod harness_writer;
+mod interrupt;
+mod round_trip;

@@ -86,6 +86,7 @@ impl CellKind {
 
 /// A column of a base table.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // facts that do not depend on each other
 pub struct Column {
     /// The name.
     pub name: String,
@@ -95,6 +96,9 @@ pub struct Column {
     pub column_type: String,
     /// The charset of a text column; `None` for others.
     pub charset: Option<String>,
+    /// Whether an index holds the values in another order than that of comparisons, so that ranges lose rows: CHAR under a
+    /// NOPAD collation of MariaDB, which compares `a` before `a\0` and keeps it, padded, after (seen on 10.11 and 11.8).
+    pub misordered: bool,
     /// Whether the column may hold NULL.
     pub nullable: bool,
     /// Whether the server computes the value, so that it must not be inserted.
@@ -104,15 +108,19 @@ pub struct Column {
 }
 
 impl Column {
-    /// Reads name, DATA_TYPE, COLUMN_TYPE, CHARACTER_SET_NAME, IS_NULLABLE and EXTRA, in that order.
+    /// Reads name, DATA_TYPE, COLUMN_TYPE, CHARACTER_SET_NAME, IS_NULLABLE, EXTRA and COLLATION_NAME, in that
+    /// order.
     pub(super) fn read(mut cell: impl FnMut(usize) -> Option<String>) -> Self {
         let extra = cell(5).unwrap_or_default().to_uppercase();
         // Word by word: DEFAULT_GENERATED marks a mere default (mydumper#273). A column whose EXTRA says so is generated on
         // every server, also the row start and end of MariaDB's system versioning; GENERATION_EXPRESSION is unknown to 5.6.
         let has = |word| extra.split([' ', ',']).any(|w| w == word);
+        let data_type = cell(1).unwrap_or_default().to_lowercase();
+        let collation = cell(6).unwrap_or_default();
         Self {
             name: cell(0).unwrap_or_default(),
-            data_type: cell(1).unwrap_or_default().to_lowercase(),
+            misordered: data_type == "char" && collation.contains("nopad"),
+            data_type,
             column_type: cell(2).unwrap_or_default(),
             charset: cell(3),
             nullable: cell(4).as_deref() == Some("YES"),
@@ -146,7 +154,7 @@ mod tests {
     use super::*;
 
     fn with_extra(extra: &str) -> Column {
-        let cells = ["c", "int", "int(11)", "", "YES", extra].map(str::to_owned);
+        let cells = ["c", "int", "int(11)", "", "YES", extra, ""].map(str::to_owned);
         Column::read(|index| Some(cells[index].clone()))
     }
 

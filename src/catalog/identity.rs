@@ -33,14 +33,14 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// What has changed, as the end of "the table …"; `None` if it is the same table.
+    /// What has changed, as a clause; `None` if it is the same table.
     pub fn differs(&self, now: &Self) -> Option<String> {
         let change = if self.definition != now.definition {
-            "has another definition now"
+            "its definition is another one"
         } else if self.created != now.created {
-            "was replaced or altered"
+            "it was made anew"
         } else if matches!((&self.storage, &now.storage), (Some(a), Some(b)) if a != b) {
-            "was truncated or swapped, or a partition of it was"
+            "it or a partition of it was truncated, exchanged or swapped"
         } else {
             return None;
         };
@@ -53,11 +53,17 @@ impl Identity {
     }
 }
 
-/// As the manifest has it: when the table was made, and the hash of its definition.
+/// For the manifest.
 impl fmt::Display for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let created = self.created.as_deref().unwrap_or("unknown");
-        write!(f, "created {created}, definition {:032x}", self.definition)
+        write!(f, "{:032x}", self.definition)?;
+        if let Some(created) = &self.created {
+            write!(f, ", created {created}")?;
+        }
+        for (partition, id) in self.storage.iter().flatten() {
+            write!(f, ", id {id}{partition}")?;
+        }
+        Ok(())
     }
 }
 
@@ -238,7 +244,7 @@ mod tests {
         assert_eq!(old.differs(&old), None);
         let changed = |now: Identity| old.differs(&now).unwrap();
         assert!(changed(identity("2", 2, Some(&[2]))).contains("definition"));
-        assert!(changed(identity("2", 1, Some(&[1]))).contains("replaced"));
+        assert!(changed(identity("2", 1, Some(&[1]))).contains("anew"));
         assert!(changed(identity("1", 1, Some(&[2]))).contains("truncated"));
         // The right to see the ids may come and go.
         assert_eq!(old.differs(&identity("1", 1, None)), None);

@@ -330,7 +330,8 @@ impl Filler<'_, '_, '_> {
     }
 
     fn columns(&mut self) -> Result<(), ServerError> {
-        let columns = "ORDINAL_POSITION, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, CHARACTER_SET_NAME, IS_NULLABLE, EXTRA";
+        let columns = "ORDINAL_POSITION, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, CHARACTER_SET_NAME, IS_NULLABLE, EXTRA, \
+                       COLLATION_NAME";
         let in_order = About {
             order: " ORDER BY 3",
             ..About::new("COLUMNS", columns)

@@ -151,6 +151,9 @@ impl KeyColumn {
 
 impl KeyKind {
     fn of(column: &Column) -> Option<Self> {
+        if column.misordered {
+            return None;
+        }
         let unsigned = column.column_type.contains("unsigned");
         let integer = |bits: u32| {
             let values = 1_i128 << bits;
@@ -192,4 +195,89 @@ fn members(column_type: &str) -> u64 {
         }
     }
     count
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn of(column_type: &str, charset: Option<&str>) -> KeyColumn {
+        let word = column_type.split(['(', ' ']).next().unwrap_or_default();
+        let column = Column {
+            name: "c".to_owned(),
+            data_type: word.to_owned(),
+            column_type: column_type.to_owned(),
+            charset: charset.map(str::to_owned),
+            misordered: false,
+            nullable: false,
+            generated: false,
+            invisible: false,
+        };
+        KeyColumn::of(&column, false).unwrap()
+    }
+
+    #[test]
+    fn a_value_becomes_a_literal_that_means_the_same_anywhere() {
+        let most = "18446744073709551615";
+        let cases = [
+            (of("bigint(20) unsigned", None), "`c`", most, most),
+            (
+                of("varchar(9)", Some("ucs2")),
+                "HEX(`c`)",
+                "00E4",
+                "_ucs2 x'00e4'",
+            ),
+            (of("varchar(9)", Some("gbk")), "HEX(`c`)", "", "''"),
+            (of("binary(2)", None), "HEX(`c`)", "5C27", "x'5c27'"),
+            (of("bit(64)", None), "`c`+0", most, most),
+            (
+                of("float", None),
+                "`c`*1e0",
+                "0.10000000149011612",
+                "0.10000000149011612e0",
+            ),
+            (of("double", None), "`c`*1e0", "-1.5e-300", "-1.5e-300"),
+            (
+                of("time(2)", None),
+                "`c`",
+                "-838:59:59.00",
+                "'-838:59:59.00'",
+            ),
+            (of("enum('a','b')", Some("utf8")), "`c`+0", "0", "0"),
+        ];
+        for (column, select, text, literal) in cases {
+            assert_eq!(column.select_expression(), select);
+            assert_eq!(column.literal(text).as_deref(), Some(literal));
+        }
+    }
+
+    #[test]
+    fn what_a_type_cannot_give_is_no_literal() {
+        assert_eq!(of("int(11)", None).literal("1 OR 1"), None);
+        assert_eq!(of("varchar(9)", Some("latin1")).literal("zz"), None);
+        assert_eq!(of("date", None).literal("2020-01-01' OR '"), None);
+    }
+
+    #[test]
+    fn members_are_counted_past_quotes_and_commas() {
+        let odd = of("enum('a','it\'\'s','c,d','\'\',\'\'','')", None);
+        assert_eq!(odd.kind, KeyKind::Member(5));
+        assert_eq!(of("set('a','b','c')", None).kind, KeyKind::Member(7));
+        let all = (0..64).map(|n| format!("'{n}'")).collect::<Vec<_>>();
+        let largest = of(&format!("set({})", all.join(",")), None);
+        assert_eq!(largest.kind, KeyKind::Member(u64::MAX));
+        assert!(!largest.can_lead());
+    }
+
+    #[test]
+    fn integers_know_their_ends() {
+        assert_eq!(of("tinyint(4)", None).kind, KeyKind::Integer(-128, 127));
+        assert_eq!(
+            of("mediumint(8) unsigned", None).kind,
+            KeyKind::Integer(0, 16_777_215)
+        );
+        let most = KeyKind::Integer(i64::MIN.into(), i64::MAX.into());
+        assert_eq!(of("bigint(20)", None).kind, most);
+    }
 }

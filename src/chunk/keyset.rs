@@ -14,8 +14,8 @@ use super::probe::{KeyProbe, KeyRange, TableKey};
 pub(super) struct KeysetCutter {
     /// Literals of the columns after the prefix; empty at the start.
     after: Bound,
-    /// The bound after the next one, when it is known already.
-    ahead: Option<Bound>,
+    /// The bound after the next one, when it is known already, and after how many rows it lies.
+    ahead: Option<(Bound, u64)>,
     ended: bool,
 }
 
@@ -45,24 +45,23 @@ impl KeysetCutter {
         let mut nth_after =
             |after: &[String], n| probe.nth_key(&KeyRange { key, prefix, after }, n);
         let bound = match self.ahead.take() {
-            Some(bound) => Some(bound),
-            None => nth_after(&self.after, rows)?,
+            Some((bound, distance)) if distance == rows => Some(bound),
+            _ => nth_after(&self.after, rows)?,
         };
         let Some(bound) = bound else {
             self.ended = true;
             return Ok(Cut::End { rows });
         };
-        self.ahead = nth_after(&bound, rows)?;
         // The server found it after `bound`, so that an equal one means that it does not keep its own order.
-        if self.ahead.as_ref() == Some(&bound) {
-            self.ahead = None;
-        }
-        if self.ahead.is_none() {
+        let ahead = nth_after(&bound, rows)?.filter(|ahead| *ahead != bound);
+        if ahead.is_none() {
+            let is_rest_small = nth_after(&bound, rows.div_ceil(2))?.is_none();
             self.ended = true;
-            if nth_after(&bound, rows.div_ceil(2))?.is_none() {
+            if is_rest_small {
                 return Ok(Cut::End { rows });
             }
         }
+        self.ahead = ahead.map(|ahead| (ahead, rows));
         self.after.clone_from(&bound);
         Ok(Cut::At { bound, rows })
     }

@@ -163,13 +163,22 @@ impl TablePlanner {
     /// The chunk that ends with a bound, or the last one.
     fn up_to(&mut self, upper: Option<Bound>, rows: u64) -> Chunk {
         let columns = self.key.as_ref().map_or(&[][..], |key| &key.columns);
-        let condition = between(columns, self.lower.as_deref(), upper.as_deref());
+        let ends = (self.lower.as_deref(), upper.as_deref());
+        let rows_between = between(
+            columns,
+            ends.0.unwrap_or_default(),
+            ends.1.unwrap_or_default(),
+        );
         let lower = self.lower.as_deref().map(describe);
+        let mut chunk = self.chunk(rows);
+        chunk
+            .order_by
+            .drain(..rows_between.fixed.min(chunk.order_by.len()));
         let chunk = Chunk {
-            condition,
+            condition: rows_between.condition,
             lower,
             upper: upper.as_deref().map(describe),
-            ..self.chunk(rows)
+            ..chunk
         };
         if upper.is_none() {
             self.plan = Plan::Ended;
@@ -294,12 +303,12 @@ fn best_key(table: &Table) -> Option<TableKey> {
 
 /// The key with what is known of its columns; `None` if one of them cannot be compared with literals.
 fn table_key(table: &Table, key: &Key) -> Option<TableKey> {
-    // An index is read as well backwards. The first column then grows, and the chunks with it.
-    let backwards = key.descending.first().copied().unwrap_or(false);
-    let columns = key.columns.iter().enumerate().map(|(part, name)| {
-        let descending = key.descending.get(part).copied().unwrap_or(false);
-        KeyColumn::of(table.column(name)?, descending != backwards)
-    });
+    // An index is read as well backwards, so that chunks grow with the key. Not so one of mixed directions: MySQL sorts
+    // ranges that it would have to read backwards (seen on 9.7).
+    let backwards = key.descending.iter().all(|descending| *descending);
+    let columns = key.columns.iter().zip(&key.descending);
+    let columns = columns
+        .map(|(name, descending)| KeyColumn::of(table.column(name)?, *descending && !backwards));
     let columns = columns.collect::<Option<Vec<_>>>()?;
     columns.first()?.can_lead().then(|| TableKey {
         table: table.name.clone(),

@@ -77,3 +77,105 @@ fn compare(left: &[String], right: &[String]) -> Ordering {
     }
     Ordering::Equal
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::super::probe::KeyRange;
+    use super::super::{ChunkOptions, TablePlanner};
+    use super::*;
+    use crate::catalog::column::Column;
+    use crate::catalog::ident::ObjectName;
+    use crate::catalog::key::Key;
+    use crate::catalog::table::TableKind;
+
+    /// Knows the regions of a table by the name of its key's first column.
+    struct Script(&'static str, &'static [&'static str]);
+
+    impl KeyProbe for Script {
+        type Error = Infallible;
+
+        fn nth_key(&mut self, _: &KeyRange<'_>, _: u64) -> Result<Option<Bound>, Infallible> {
+            unreachable!("TiDB is not asked for rows")
+        }
+
+        fn estimate_rows(
+            &mut self,
+            _: &KeyRange<'_>,
+            _: &[(i128, i128)],
+        ) -> Result<u64, Infallible> {
+            unreachable!("TiDB is not asked for estimates")
+        }
+
+        fn region_keys(&mut self, key: &TableKey) -> Result<Option<Vec<Bound>>, Infallible> {
+            let known = key.columns[0].name == self.0;
+            let bounds = self.1.iter().map(|text| vec![(*text).to_owned()]);
+            Ok(known.then(|| bounds.collect()))
+        }
+    }
+
+    fn conditions(mut script: Script) -> Vec<String> {
+        let id = Column {
+            name: "id".to_owned(),
+            data_type: "bigint".to_owned(),
+            column_type: "bigint(20)".to_owned(),
+            charset: None,
+            misordered: false,
+            nullable: false,
+            generated: false,
+            invisible: false,
+        };
+        let key = Key {
+            name: "PRIMARY".to_owned(),
+            columns: vec!["id".to_owned()],
+            descending: vec![false],
+        };
+        let table = Table {
+            name: ObjectName::new("d", "t"),
+            kind: TableKind::Base,
+            engine: Some("InnoDB".to_owned()),
+            rows_estimate: None,
+            data_length_bytes: None,
+            columns: vec![id],
+            keys: vec![key],
+            partitions: Vec::new(),
+        };
+        let options = ChunkOptions {
+            rows: Some(1000),
+            regions: true,
+            ..ChunkOptions::default()
+        };
+        let mut planner = TablePlanner::new(&table, &options);
+        let mut found = Vec::new();
+        while let Some(chunk) = planner.next(&mut script).unwrap() {
+            assert_eq!(chunk.force_index, None);
+            found.push(chunk.condition.unwrap_or_default());
+        }
+        found
+    }
+
+    #[test]
+    fn rows_without_a_clustered_key_are_cut_by_their_hidden_id() {
+        let found = conditions(Script("_tidb_rowid", &["1", "200", "200", "90", "5000"]));
+        let expected = [
+            "`_tidb_rowid` <= 1",
+            "`_tidb_rowid` > 1 AND `_tidb_rowid` <= 200",
+            "`_tidb_rowid` > 200 AND `_tidb_rowid` <= 5000",
+            "`_tidb_rowid` > 5000",
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_clustered_key_takes_its_place() {
+        let found = conditions(Script("id", &["-5", "7"]));
+        assert_eq!(found, ["`id` <= -5", "`id` > -5 AND `id` <= 7", "`id` > 7"]);
+    }
+
+    #[test]
+    fn without_regions_there_is_one_chunk() {
+        assert_eq!(conditions(Script("other", &[])), [""]);
+    }
+}

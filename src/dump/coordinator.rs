@@ -26,6 +26,8 @@ const BEAT: Duration = Duration::from_millis(100);
 /// How often connections that wait are pinged.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
+/// How often the connection that holds a table lock is looked at: without it nothing that is read is worth anything.
+const LOCK_LOOK: Duration = Duration::from_secs(1);
 /// Looking whether tables were altered takes at most one part in so many of the time.
 const CHECK_REST: u32 = 10;
 
@@ -136,10 +138,14 @@ impl Coordinator<'_> {
         };
         let mut next = self.next_job(&mut feed)?;
         let mut outstanding = 0_usize;
-        let mut last_beat = Instant::now();
+        let (mut last_beat, mut last_look) = (Instant::now(), Instant::now());
         while next.is_some() || outstanding > 0 {
             if self.shared.cancel.is_cancelled() {
                 return Err(Error::Interrupted);
+            }
+            if last_look.elapsed() >= LOCK_LOOK {
+                self.shared.snapshot.check_lock()?;
+                last_look = Instant::now();
             }
             if last_beat.elapsed() >= KEEP_ALIVE {
                 self.extra.keep_alive();
@@ -272,11 +278,11 @@ impl Coordinator<'_> {
         for (index, now) in indices.into_iter().zip(found) {
             let change = match (&self.tables[index].identity, now) {
                 (Some(then), Some(now)) => then.differs(&now),
-                (Some(_), None) => Some("is gone".to_owned()),
+                (Some(_), None) => Some("it is gone".to_owned()),
                 (None, _) => None,
             };
             if let Some(change) = change {
-                self.fail(index, format!("altered during the dump: it {change}"));
+                self.fail(index, format!("altered during the dump: {change}"));
             }
         }
         self.last_check = Instant::now();

@@ -1,8 +1,10 @@
 //! The journey of a dump: from a server to files.
 //!
-//! Owns the order of the steps, which [`run`] shows. Each step is a file: the catalog is read and a plan made (`plan.rs`),
-//! sessions enter one snapshot (`server/snapshot.rs`), the coordinator hands out chunks (`coordinator.rs`) to workers
-//! (`pool.rs`, `worker.rs`) that write files (`pipe.rs`), and `finish.rs` says that the dump is whole.
+//! Owns the beginning and the end of a run, in [`run`], and the order of the steps between, in `tables.rs`. Each step is a
+//! file: what there is and what is wanted (`survey.rs`, `plan.rs`), one snapshot for all sessions (`server/snapshot.rs`), the
+//! definitions (`schema.rs`), chunks handed out by the coordinator (`coordinator.rs`, `job.rs`) to workers (`pool.rs`,
+//! `worker.rs`) that write files (`pipe.rs`), and the word that the dump is whole (`finish.rs`). `--sql` is a small journey of
+//! its own (`query.rs`). What was asked for is in [`config`], what came of it in [`report`].
 
 pub mod config;
 mod coordinator;

@@ -90,7 +90,7 @@ impl SchemaWriter<'_> {
         let mut warnings = Vec::new();
         let (create, text) = ask(extra, name, |session| {
             let create = ddl::show_create_table(session, name)?;
-            let text = ddl::table(session.flavor(), &create);
+            let text = ddl::table(&create);
             Ok((create, text))
         })?;
         let file = self.names.table(name);

@@ -5,9 +5,9 @@
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
-use std::thread;
+use std::time::Duration;
 
 use mysql::{ClientIdentity, Conn, DriverError, Opts, OptsBuilder, SslOpts};
 
@@ -24,6 +24,8 @@ const LARGEST_PACKET_BYTES: usize = 1 << 30;
 const KEEPALIVE_IDLE_MS: u32 = 30_000;
 const KEEPALIVE_INTERVAL_SECONDS: u32 = 10;
 const KEEPALIVE_PROBES: u32 = 3;
+/// How often a connect in progress looks whether the run is cancelled.
+const CANCEL_LOOK: Duration = Duration::from_millis(50);
 /// How long sent bytes may stay unacknowledged (`TCP_USER_TIMEOUT`).
 const USER_TIMEOUT_MS: u32 = 60_000;
 
@@ -33,16 +35,6 @@ pub struct Connector {
     options: Arc<ConnectOptions>,
     cancel: CancelToken,
     flavor: Arc<OnceLock<Flavor>>,
-}
-
-/// Wakes whoever waits at the other end.
-struct Waiter<T>(Sender<Option<T>>);
-
-impl<T: Send> Interrupt for Waiter<T> {
-    fn interrupt(&self) {
-        // If nobody waits any more, nobody needs to be woken.
-        self.0.send(None).ok();
-    }
 }
 
 impl Connector {
@@ -70,7 +62,7 @@ impl Connector {
 
     /// Opens a session and gives it its settings.
     pub fn open(&self, purpose: Purpose) -> Result<Session, ServerError> {
-        let connection = self.connect()?;
+        let connection = self.connect_interruptibly()?;
         let lost = |source| ServerError::Connect {
             server: self.server(),
             source,
@@ -83,6 +75,27 @@ impl Connector {
         session.configure(&self.flavor, &self.options.session_variables, purpose)?;
         session.raise_waits(&self.options).map_err(lost)?;
         Ok(session)
+    }
+
+    /// Connects on a thread of its own, since a connect, a handshake and a look-up of a name hear no cancellation. What comes
+    /// too late is dropped there.
+    fn connect_interruptibly(&self) -> Result<Conn, ServerError> {
+        let (sender, receiver) = mpsc::channel();
+        let connector = self.clone();
+        std::thread::spawn(move || {
+            // Nobody listens any more if the run was cancelled.
+            sender.send(connector.connect()).ok();
+        });
+        loop {
+            match receiver.recv_timeout(CANCEL_LOOK) {
+                Ok(connected) => return connected,
+                Err(RecvTimeoutError::Timeout) if !self.cancel.is_cancelled() => {}
+                Err(_) => {
+                    let source = io::Error::new(io::ErrorKind::Interrupted, "interrupted");
+                    return Err(ServerError::connect(self.server(), &source));
+                }
+            }
+        }
     }
 
     /// Tries every address of the host in turn; the `mysql` crate would try the first one only (io/tcp.rs).
@@ -111,8 +124,8 @@ impl Connector {
     }
 
     fn addresses(&self) -> Result<Vec<SocketAddr>, ServerError> {
-        let name = (self.options.host.clone(), self.options.port);
-        match self.unless_cancelled(move || name.to_socket_addrs())? {
+        let name = (self.options.host.as_str(), self.options.port);
+        match name.to_socket_addrs() {
             Ok(addresses) => Ok(addresses.collect()),
             Err(source) => Err(ServerError::Connect {
                 server: self.server(),
@@ -121,35 +134,14 @@ impl Connector {
         }
     }
 
-    /// Waits for something that cannot be interrupted. After a cancellation it goes on alone until its own time limit.
-    fn unless_cancelled<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, ServerError> {
-        let (sender, receiver) = mpsc::channel();
-        let _registration = self.cancel.register(Arc::new(Waiter(sender.clone())));
-        let failed = |source| ServerError::Connect {
-            server: self.server(),
-            source,
-        };
-        thread::Builder::new()
-            .name("connect".to_owned())
-            // Nobody listens any more after a cancellation.
-            .spawn(move || sender.send(Some(work())).ok())
-            .map_err(failed)?;
-        let outcome = receiver.recv().ok().flatten();
-        outcome.ok_or_else(|| failed(io::Error::other("the run was cancelled")))
-    }
-
     fn connect_once(&self, opts: OptsBuilder) -> Result<Conn, ServerError> {
         let tls = self.tls_options();
-        let dial = |opts| self.unless_cancelled(move || Conn::new(Opts::from(opts)));
-        match dial(opts.clone().ssl_opts(tls))? {
+        match Conn::new(Opts::from(opts.clone().ssl_opts(tls.clone()))) {
             Err(
                 mysql::Error::TlsError(_) | mysql::Error::DriverError(DriverError::TlsNotSupported),
             ) if self.options.tls.mode == TlsMode::Preferred => {
                 log::debug!("{} offers no TLS that can be used", self.server());
-                dial(opts)?
+                Conn::new(Opts::from(opts))
             }
             done => done,
         }

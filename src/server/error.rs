@@ -66,7 +66,7 @@ pub enum ServerError {
         message: String,
     },
     /// The server shows that an object exists, but not its definition.
-    #[error("This account may not read the definition of {object}")]
+    #[error("this account may not read the definition of {object}")]
     Hidden {
         /// Kind and name, as "procedure `a`.`p`".
         object: String,

@@ -15,6 +15,8 @@ use crate::catalog::ident::ObjectName;
 
 /// How often a lock is asked for.
 const TRIES: u32 = 5;
+/// How much longer than its own limit the server may take to refuse a lock.
+const LOCK_ANSWER: Duration = Duration::from_secs(5);
 /// Between two tries.
 const PAUSE: Duration = Duration::from_secs(1);
 /// The server gave up waiting for a lock.
@@ -104,6 +106,8 @@ impl HeldLock {
             &format!("SET SESSION lock_wait_timeout={wait}"),
             "bounding the wait for locks",
         )?;
+        // Else we would hang up first, and the server would go on waiting for the lock.
+        session.wait_longer(Duration::from_secs(wait) + LOCK_ANSWER);
         let mut lock = Self {
             session,
             kind: None,

@@ -4,8 +4,8 @@
 //! would not do: a session blocked in a network write stays for as long as `net_write_timeout` (seen on four servers). The
 //! connection does not hear the run's cancellation, because cancelling is when it is needed most.
 
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::connector::Connector;
@@ -19,16 +19,22 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Ends abandoned sessions in the background.
 pub struct Reaper {
     queue: Option<Sender<u64>>,
-    thread: Option<JoinHandle<()>>,
+    /// Closed when everything is ended.
+    ended: Mutex<Receiver<()>>,
 }
 
 impl Reaper {
     /// Starts the thread. `connector` must not be cancelled with the run, and should give up connecting soon.
     pub fn start(connector: Connector) -> Self {
         let (queue, ids) = mpsc::channel();
+        let (at_end, ended) = mpsc::channel();
+        std::thread::spawn(move || {
+            reap(&connector, &ids);
+            drop(at_end);
+        });
         Self {
             queue: Some(queue),
-            thread: Some(std::thread::spawn(move || reap(&connector, &ids))),
+            ended: Mutex::new(ended),
         }
     }
 
@@ -43,13 +49,13 @@ impl Reaper {
 }
 
 impl Drop for Reaper {
-    /// Waits until everything is ended, or the last tries are used up.
+    /// Waits until everything is ended, but not longer than [`LAST_TRIES`]: a server that is out of reach must not keep the
+    /// process.
     fn drop(&mut self) {
         self.queue = None;
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            log::error!("the thread that ends abandoned sessions panicked");
+        let ended = self.ended.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if ended.recv_timeout(LAST_TRIES) == Err(RecvTimeoutError::Timeout) {
+            log::warn!("some sessions stay on the server until it notices that we are gone");
         }
     }
 }

@@ -244,6 +244,11 @@ impl Session {
         )?))
     }
 
+    /// Lets statements take at least so long before their first answer.
+    pub(super) fn wait_longer(&mut self, limit: Duration) {
+        self.waits.first_row = self.waits.first_row.max(limit);
+    }
+
     /// Starts this session's snapshot. Returns at once; it is the caller who makes sure that the moment is right.
     pub fn start_snapshot(&mut self) -> Result<(), ServerError> {
         let doing = "starting a snapshot";

@@ -162,6 +162,8 @@ struct State {
     lock: Option<HeldLock>,
     /// Holds only the instance's backup lock.
     instance_lock: Option<HeldLock>,
+    /// Whether that lock died and is still to be taken again.
+    instance_lost: bool,
     spares: VecDeque<Session>,
     last_proof: Option<Instant>,
 }
@@ -201,6 +203,7 @@ impl Snapshot {
             state: Mutex::new(State {
                 lock: started.lock,
                 instance_lock: None,
+                instance_lost: false,
                 spares: spares.into(),
                 last_proof: None,
             }),
@@ -239,20 +242,36 @@ impl Snapshot {
     }
 
     /// Keeps locks and spares from idling away. A dead spare is dropped; a lost table lock ends the dump; a lost backup
-    /// lock is taken again, and the tables' identities decide in the end.
+    /// lock is taken again when the server can be reached, and the tables' identities decide in the end.
     pub fn keep_alive(&self) -> Result<(), SnapshotError> {
+        self.check_lock()?;
         let mut state = self.state();
         state.spares.retain_mut(|spare| spare.ping().is_ok());
-        if let Some(lock) = &mut state.lock {
-            lock.ping().map_err(SnapshotError::LockLost)?;
-        }
         if let Some(lock) = &mut state.instance_lock
             && let Err(error) = lock.ping()
         {
             log::warn!("the backup lock was lost and is taken again: {error}");
-            state.instance_lock = HeldLock::instance_only(&self.connector)?;
+            state.instance_lock = None;
+            state.instance_lost = true;
+        }
+        if state.instance_lost {
+            match HeldLock::instance_only(&self.connector) {
+                Ok(lock) => {
+                    state.instance_lock = lock;
+                    state.instance_lost = false;
+                }
+                Err(error) => log::warn!("the backup lock could not be taken again: {error}"),
+            }
         }
         Ok(())
+    }
+
+    /// Looks whether the connection that holds a table lock is still there.
+    pub fn check_lock(&self) -> Result<(), SnapshotError> {
+        match &mut self.state().lock {
+            Some(lock) => lock.ping().map_err(SnapshotError::LockLost),
+            None => Ok(()),
+        }
     }
 
     /// The ids of the sessions and locks that are still held, to be ended on the server when the run is given up.

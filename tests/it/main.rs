@@ -3,8 +3,15 @@
 // A test fails by a panic, and that is its report.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod bad_input;
 mod chunks;
 mod cli;
+mod consistency;
+mod csv;
+mod determinism;
+mod dry_run;
+mod filters;
+mod global_state;
 mod harness;
 mod harness_dump;
 mod harness_fixtures;
@@ -13,4 +20,10 @@ mod harness_restore;
 mod harness_server;
 mod harness_writer;
 mod interrupt;
+mod memory;
+mod privileges;
+mod query;
+mod rooms;
 mod round_trip;
+mod standalone;
+mod r#where;

@@ -9,6 +9,7 @@
 mod client_charset;
 mod delimiter;
 mod implicit_collation;
+mod preamble;
 mod sequence;
 mod stand_in;
 mod stored;
@@ -20,7 +21,6 @@ pub use view::{ViewFiles, view};
 
 use super::ident::{ObjectName, quote};
 use crate::server::error::ServerError;
-use crate::server::flavor::Flavor;
 use crate::server::session::{Session, TextRow};
 
 /// How every schema file begins. All in version comments, which TiDB Lightning skips. Not strict, because a strict server
@@ -68,22 +68,22 @@ pub fn database(session: &mut Session, name: &str) -> Result<SchemaFile, ServerE
     Ok(file)
 }
 
-/// The text of SHOW CREATE TABLE as the server prints it.
+/// The text of SHOW CREATE TABLE as it has to be sent to give the same again.
 pub fn show_create_table(session: &mut Session, name: &ObjectName) -> Result<Vec<u8>, ServerError> {
     let what = format!("table {name}");
     let row = show(session, &format!("SHOW CREATE TABLE {name}"), &what)?;
-    statement_of(&row, 1, &what).map(<[u8]>::to_vec)
+    let create = statement_of(&row, 1, &what)?;
+    Ok(if session.flavor().marks_explicit_collations() {
+        implicit_collation::leave_out(create)
+    } else {
+        create.to_vec()
+    })
 }
 
-/// `{db}.{table}-schema.sql` from what [`show_create_table`] returned, so that the same text also serves for the table's
-/// identity.
-pub fn table(flavor: &Flavor, create: &[u8]) -> SchemaFile {
+/// `{db}.{table}-schema.sql` from what [`show_create_table`] returned.
+pub fn table(create: &[u8]) -> SchemaFile {
     let mut file = SchemaFile::new();
-    if flavor.marks_explicit_collations() {
-        file.statement(implicit_collation::leave_out(create));
-    } else {
-        file.statement(create);
-    }
+    file.statement(create);
     file
 }
 
@@ -110,11 +110,6 @@ fn unconverted<T>(
         session.execute("SET character_set_results=utf8mb4", &doing)?;
     }
     done
-}
-
-/// As [`show`], unconverted.
-fn show_unconverted(session: &mut Session, sql: &str, what: &str) -> Result<TextRow, ServerError> {
-    unconverted(session, what, |session| show(session, sql, what))
 }
 
 /// The statement in column `index`; NULL is how the server hides it from an account.

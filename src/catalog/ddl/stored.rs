@@ -4,11 +4,12 @@
 //! database collation (an event also the time zone) of the session that made it, so the session that makes it again must have
 //! the same. Bodies are passed on byte for byte, in the charset they were written in.
 
-use super::super::ident::{ObjectName, quote};
-use super::super::{Database, Routine, Trigger};
-use super::{SchemaFile, client_charset, delimiter, show_unconverted, statement_of};
+use super::super::ident::ObjectName;
+use super::super::{Database, Trigger};
+use super::preamble::{BodyOf, Preamble};
+use super::{SchemaFile, client_charset, delimiter, show, statement_of, unconverted};
 use crate::server::error::ServerError;
-use crate::server::session::{Session, TextRow};
+use crate::server::session::Session;
 
 /// What follows an object: the header's own settings again.
 const RESTORE: &str = "/*!40101 SET NAMES utf8mb4*/;\n\
@@ -16,8 +17,8 @@ const RESTORE: &str = "/*!40101 SET NAMES utf8mb4*/;\n\
     /*!40101 SET SQL_MODE='NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES'*/;\n";
 
 /// A stored object as SHOW CREATE tells it.
-struct Stored<'a> {
-    statement: &'a [u8],
+struct Stored {
+    statement: Vec<u8>,
     sql_mode: String,
     charset: Option<String>,
     collation: Option<String>,
@@ -25,17 +26,42 @@ struct Stored<'a> {
     time_zone: Option<String>,
 }
 
-impl<'a> Stored<'a> {
-    /// From a row whose second column is the `sql_mode`; `statement` is the column of the text, followed by the charset and
-    /// two collations (not for a library, which has none).
-    fn read(row: &'a TextRow, statement: usize, what: &str) -> Result<Self, ServerError> {
-        Ok(Self {
-            statement: statement_of(row, statement, what)?,
-            sql_mode: row.text(1).unwrap_or_default(),
-            charset: row.text(statement + 1),
-            collation: row.text(statement + 2),
-            database_collation: row.text(statement + 3),
-            time_zone: None,
+impl Stored {
+    /// Reads the answer of SHOW CREATE: in every one the `sql_mode` is the second column, and the text is followed by the
+    /// charset and two collations (not for a library, which has none).
+    fn read(
+        session: &mut Session,
+        name: &ObjectName,
+        of: BodyOf,
+        file: &mut SchemaFile,
+    ) -> Result<Self, ServerError> {
+        let (keyword, column) = match of {
+            BodyOf::Trigger => ("TRIGGER", 2),
+            BodyOf::Routine(kind) => (kind.keyword(), 2),
+            BodyOf::Event => ("EVENT", 3),
+        };
+        let what = format!("{} {name}", keyword.to_lowercase());
+        unconverted(session, &what, |session| {
+            let row = show(session, &format!("SHOW CREATE {keyword} {name}"), &what)?;
+            let statement = statement_of(&row, column, &what)?;
+            let sql_mode = row.text(1).unwrap_or_default();
+            let charset = row.text(column + 1);
+            let preamble = Preamble {
+                of,
+                name,
+                charset: charset.as_deref().unwrap_or("utf8mb4"),
+                sql_mode: &sql_mode,
+            };
+            let (statement, warning) = preamble.correct(session, statement)?;
+            file.warnings.extend(warning);
+            Ok(Self {
+                statement,
+                sql_mode,
+                charset,
+                collation: row.text(column + 2),
+                database_collation: row.text(column + 3),
+                time_zone: row.text(2).filter(|_| of == BodyOf::Event),
+            })
         })
     }
 
@@ -48,7 +74,7 @@ impl<'a> Stored<'a> {
             file.statement(format!("ALTER DATABASE COLLATE {collation}"));
         }
         let charset = self.charset.as_deref().unwrap_or("utf8mb4");
-        let lexer = client_charset::lexer_command(charset, self.statement);
+        let lexer = client_charset::lexer_command(charset, &self.statement);
         // First, because the command is a SET NAMES too.
         file.bytes.extend_from_slice(lexer.before.as_bytes());
         file.statement(format!("/*!50003 SET sql_mode='{}'*/", self.sql_mode));
@@ -61,10 +87,10 @@ impl<'a> Stored<'a> {
         if let Some(zone) = &self.time_zone {
             file.statement(format!("/*!50106 SET time_zone='{zone}'*/"));
         }
-        let mark = delimiter::for_statement(self.statement);
+        let mark = delimiter::for_statement(&self.statement);
         file.bytes
             .extend_from_slice(format!("DELIMITER {mark}\n").as_bytes());
-        file.bytes.extend_from_slice(self.statement);
+        file.bytes.extend_from_slice(&self.statement);
         // On a line of its own, because a body may end in a comment.
         file.bytes
             .extend_from_slice(format!("\n{mark}\nDELIMITER ;\n").as_bytes());
@@ -85,9 +111,8 @@ pub fn triggers(
     let mut file = SchemaFile::new();
     for trigger in triggers {
         let name = ObjectName::new(&database.name, &trigger.name);
-        let what = format!("trigger {name}");
-        let row = show_unconverted(session, &format!("SHOW CREATE TRIGGER {name}"), &what)?;
-        Stored::read(&row, 2, &what)?.write(&mut file, &database.collation);
+        let stored = Stored::read(session, &name, BodyOf::Trigger, &mut file)?;
+        stored.write(&mut file, &database.collation);
     }
     Ok(file)
 }
@@ -98,30 +123,15 @@ pub fn post(session: &mut Session, database: &Database) -> Result<Option<SchemaF
         return Ok(None);
     }
     let mut file = SchemaFile::new();
-    for routine in &database.routines {
-        write_routine(session, database, routine, &mut file)?;
-    }
-    for event in &database.events {
-        let name = ObjectName::new(&database.name, event);
-        let what = format!("event {name}");
-        let row = show_unconverted(session, &format!("SHOW CREATE EVENT {name}"), &what)?;
-        let mut stored = Stored::read(&row, 3, &what)?;
-        stored.time_zone = row.text(2);
+    let routines = database
+        .routines
+        .iter()
+        .map(|routine| (&routine.name, BodyOf::Routine(routine.kind)));
+    let events = database.events.iter().map(|name| (name, BodyOf::Event));
+    for (name, of) in routines.chain(events) {
+        let name = ObjectName::new(&database.name, name);
+        let stored = Stored::read(session, &name, of, &mut file)?;
         stored.write(&mut file, &database.collation);
     }
     Ok(Some(file))
-}
-
-fn write_routine(
-    session: &mut Session,
-    database: &Database,
-    routine: &Routine,
-    file: &mut SchemaFile,
-) -> Result<(), ServerError> {
-    let name = format!("{}.{}", quote(&database.name), quote(&routine.name));
-    let kind = routine.kind.keyword();
-    let what = format!("{} {name}", kind.to_lowercase());
-    let row = show_unconverted(session, &format!("SHOW CREATE {kind} {name}"), &what)?;
-    Stored::read(&row, 2, &what)?.write(file, &database.collation);
-    Ok(())
 }

@@ -1,3 +1,5 @@
+//! What the CSV encoder writes, byte by byte, and that readers take it back.
+
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! What the SQL encoder writes, byte by byte, and where statements end.
+
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;

@@ -6,33 +6,28 @@ use crate::harness::{Kind, Server};
 
 /// CREATE and INSERT for all tables that a server can have.
 pub fn statements(server: &Server) -> Vec<String> {
-    let mut all = vec![
-        "CREATE TABLE w_d (d INT NOT NULL)".to_owned(),
-        "INSERT INTO w_d VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)".to_owned(),
-        "CREATE TABLE n (n INT NOT NULL PRIMARY KEY)".to_owned(),
-        "INSERT INTO n SELECT a.d + 10 * b.d + 100 * c.d FROM w_d a, w_d b, w_d c".to_owned(),
-    ];
-    let groups: [&[(&str, &str)]; 5] =
-        [INTEGERS, NUMBERS_AND_DATES, TEXT, BINARY_AND_LISTS, OTHERS];
+    let mut all = numbers();
+    let mut groups = vec![INTEGERS, NUMBERS_AND_DATES, TEXT, BINARY_AND_LISTS, OTHERS];
+    match server.kind() {
+        Kind::MariaDb | Kind::MariaDb11 => groups.extend([MARIADB, DESCENDING]),
+        Kind::MySql => groups.extend([MYSQL, DESCENDING]),
+        Kind::MySql56 => {}
+    }
     for (definition, rows) in groups.concat() {
         add(&mut all, definition, rows);
     }
-    let kind = server.kind();
-    if kind.is_mariadb() {
-        MARIADB
-            .iter()
-            .for_each(|(definition, rows)| add(&mut all, definition, rows));
-    } else if kind == Kind::MySql {
-        MYSQL
-            .iter()
-            .for_each(|(definition, rows)| add(&mut all, definition, rows));
-    }
-    if kind != Kind::MySql56 {
-        DESCENDING
-            .iter()
-            .for_each(|(definition, rows)| add(&mut all, definition, rows));
-    }
     all
+}
+
+/// A table `n` of the numbers below 1000.
+pub fn numbers() -> Vec<String> {
+    let statements = [
+        "CREATE TABLE w_d (d INT NOT NULL)",
+        "INSERT INTO w_d VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)",
+        "CREATE TABLE n (n INT NOT NULL PRIMARY KEY)",
+        "INSERT INTO n SELECT a.d + 10 * b.d + 100 * c.d FROM w_d a, w_d b, w_d c",
+    ];
+    statements.map(str::to_owned).to_vec()
 }
 
 fn add(all: &mut Vec<String>, definition: &str, rows: &str) {
@@ -43,7 +38,7 @@ fn add(all: &mut Vec<String>, definition: &str, rows: &str) {
         .map(str::trim)
         .filter(|rows| !rows.is_empty())
     {
-        all.push(format!("INSERT INTO {name} {rows}"));
+        all.push(format!("INSERT IGNORE INTO {name} {rows}"));
     }
 }
 
@@ -214,7 +209,7 @@ const BINARY_AND_LISTS: &[(&str, &str)] = &[
     ),
     (
         "enums (e ENUM('b','a','it''s','c,d','') CHARACTER SET latin1 NOT NULL, i INT NOT NULL, PRIMARY KEY (e, i))",
-        "SELECT 1 + n MOD 5, n FROM n; SELECT '', n + 9000 FROM n WHERE n < 99",
+        "SELECT 1 + n MOD 5, n FROM n; SELECT 0, n + 9000 FROM n WHERE n < 99",
     ),
     (
         "enum_only (e ENUM('z','y','x','w','v','u','t','s','r','q','p','o') NOT NULL PRIMARY KEY)",
@@ -231,6 +226,26 @@ const BINARY_AND_LISTS: &[(&str, &str)] = &[
     (
         "second_big_set (a VARCHAR(9) NOT NULL, s SET('0','1','2','3','4','5','6','7','8','9','A','B') NOT NULL, i INT NOT NULL, PRIMARY KEY (a, s, i))",
         "SELECT n MOD 3, n MOD 500, n FROM n",
+    ),
+    (
+        "pairs_binary (k BINARY(3) NOT NULL, i INT NOT NULL, PRIMARY KEY (k, i))",
+        "SELECT n MOD 2, n FROM n",
+    ),
+    (
+        "pairs_date (k DATE NOT NULL, i INT NOT NULL, PRIMARY KEY (k, i))",
+        "SELECT '2020-01-01' + INTERVAL n MOD 2 DAY, n FROM n",
+    ),
+    (
+        "pairs_bit (k BIT(3) NOT NULL, i INT NOT NULL, PRIMARY KEY (k, i))",
+        "SELECT n MOD 2, n FROM n",
+    ),
+    (
+        "pairs_float (k FLOAT NOT NULL, i INT NOT NULL, PRIMARY KEY (k, i))",
+        "SELECT n MOD 2 / 3, n FROM n",
+    ),
+    (
+        "pairs_decimal (k DECIMAL(5,2) NOT NULL, i INT NOT NULL, PRIMARY KEY (k, i))",
+        "SELECT n MOD 2 / 3, n FROM n",
     ),
     (
         "w_big_set (s SET('0','1','2','3','4','5','6','7','8','9','A','B') NOT NULL, i INT NOT NULL, PRIMARY KEY (s, i))",
@@ -255,8 +270,8 @@ const OTHERS: &[(&str, &str)] = &[
         "w_no_key (k INT, KEY (k))",
         "SELECT n FROM n; SELECT n FROM n",
     ),
-    ("w_empty_no_key (k INT)", ""),
-    ("empty (id INT NOT NULL PRIMARY KEY, v CHAR(10))", ""),
+    ("w_no_rows (k INT)", ""),
+    ("no_rows (id INT NOT NULL PRIMARY KEY, v CHAR(10))", ""),
     (
         "unique_only (v VARCHAR(99) NOT NULL, b INT NOT NULL, a INT NOT NULL, UNIQUE KEY `od``d` (a, b), UNIQUE KEY v (v))",
         "SELECT CONCAT('v', n), n, n MOD 7 FROM n",
@@ -312,7 +327,7 @@ const MARIADB: &[(&str, &str)] = &[
         "SELECT CONCAT('10.', n MOD 7, '.9.', n MOD 253) FROM n; VALUES ('255.255.255.255')",
     ),
     (
-        "nopad (k CHAR(9) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_nopad_ci NOT NULL, i INT NOT NULL, PRIMARY KEY (k, i))",
+        "w_nopad (k CHAR(9) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_nopad_ci NOT NULL, i INT NOT NULL, PRIMARY KEY (k, i))",
         "SELECT ELT(1 + n MOD 5, 'a', 'a\\t', 'a\\0', 'A', 'b'), n FROM n",
     ),
     (
@@ -328,8 +343,8 @@ const MARIADB: &[(&str, &str)] = &[
         "SELECT n FROM n",
     ),
     (
-        "w_ignored (k INT NOT NULL, UNIQUE KEY uk (k) IGNORED)",
-        "SELECT n FROM n",
+        "ignored (k INT NOT NULL, i BIGINT NOT NULL PRIMARY KEY, UNIQUE KEY uk (k) IGNORED)",
+        "SELECT n, -n FROM n",
     ),
     (
         "versioned (id INT NOT NULL PRIMARY KEY) WITH SYSTEM VERSIONING",
@@ -347,12 +362,12 @@ const MYSQL: &[(&str, &str)] = &[
         "SELECT ELT(1 + n MOD 6, 'a', 'a\\t', 'a\\0', 'A', 'b', 'á'), n FROM n",
     ),
     (
-        "w_functional (v INT, UNIQUE KEY f ((v + 1)))",
-        "SELECT n FROM n",
+        "hidden_key (k INT NOT NULL, i VARCHAR(9) NOT NULL, UNIQUE KEY a (i), UNIQUE KEY b (k) INVISIBLE)",
+        "SELECT n, n FROM n",
     ),
     (
-        "w_invisible_key (k INT NOT NULL, i INT, KEY (i), UNIQUE KEY uk (k) INVISIBLE)",
-        "SELECT n, n FROM n",
+        "w_functional (v INT, UNIQUE KEY f ((v + 1)))",
+        "SELECT n FROM n",
     ),
     (
         "invisible_column (k INT NOT NULL INVISIBLE PRIMARY KEY, v INT)",

@@ -7,7 +7,6 @@ mod bad_input;
 mod chunks;
 mod cli;
 mod consistency;
-mod csv;
 mod determinism;
 mod dry_run;
 mod filters;
@@ -26,4 +25,5 @@ mod query;
 mod rooms;
 mod round_trip;
 mod standalone;
-mod r#where;
+#[path = "where.rs"]
+mod where_clause;

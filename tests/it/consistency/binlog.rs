@@ -12,7 +12,11 @@ pub fn replay(run: &Run, database: &TestDb, target: &Server) {
     assert_eq!(position["state"], "known", "{}", run.report());
     let server = database.server();
     let output = program(server)
-        .args(["--no-defaults", "--read-from-remote-server", "--to-last-log"])
+        .args([
+            "--no-defaults",
+            "--read-from-remote-server",
+            "--to-last-log",
+        ])
         .arg(format!("--host={}", server.host()))
         .arg(format!("--port={}", server.port()))
         .arg(format!("--user={}", server.user()))
@@ -46,9 +50,15 @@ fn program(server: &Server) -> Command {
     let pid = std::fs::read_to_string(server.value("SELECT @@pid_file")).unwrap();
     let command_line = std::fs::read_to_string(format!("/proc/{}/cmdline", pid.trim())).unwrap();
     let words: Vec<&str> = command_line.split('\0').collect();
-    let at = words.iter().position(|word| word.ends_with(SERVER)).unwrap();
+    let at = words
+        .iter()
+        .position(|word| word.ends_with(SERVER))
+        .unwrap();
     let reader = words[at].replace(SERVER, "/usr/bin/mysqlbinlog");
-    let mut words = words[..at].iter().map(|word| (*word).to_owned()).chain([reader]);
+    let mut words = words[..at]
+        .iter()
+        .map(|word| (*word).to_owned())
+        .chain([reader]);
     let mut command = Command::new(words.next().unwrap());
     command.args(words);
     command

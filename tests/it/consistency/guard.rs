@@ -95,7 +95,10 @@ impl Bystanders {
 
     fn finish(self) -> Duration {
         self.stopping.store(true, Ordering::SeqCst);
-        let waits = self.threads.into_iter().map(|thread| thread.join().unwrap());
+        let waits = self
+            .threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap());
         waits.max().unwrap()
     }
 }
@@ -124,7 +127,11 @@ fn flush_asks_for_no_global_lock_beside_an_old_query() {
     let query = format!("connection {} of rdump", scene.long_query);
     assert!(run.stderr.contains(&query), "{}", run.report());
     assert!(longest < MARGIN, "{longest:?}");
-    assert_eq!(scene.server().value(flushes), before, "a lock was asked for");
+    assert_eq!(
+        scene.server().value(flushes),
+        before,
+        "a lock was asked for"
+    );
     assert!(run.files().is_empty(), "{}", run.report());
 }
 
@@ -149,7 +156,10 @@ fn refused_global_lock_stalls_nobody_for_longer_than_its_bound_nor_after_it() {
     let run = scene.dump("flush", "1h");
     let longest = bystanders.finish();
     run.assert_fails(1);
-    assert!(longest > Duration::from_millis(500), "nobody waited: {longest:?}");
+    assert!(
+        longest > Duration::from_millis(500),
+        "nobody waited: {longest:?}"
+    );
     assert!(longest < Duration::from_secs(1) + MARGIN, "{longest:?}");
     let after = Bystanders::start(&scene.database);
     let beyond = Instant::now() + Duration::from_secs(2);

@@ -19,7 +19,9 @@ fn pair(server: &Server, test: &str) -> TestDb {
             "INSERT INTO {table} (pad) VALUES (REPEAT('x', 200))"
         ));
         for _ in 0..11 {
-            database.exec(&format!("INSERT INTO {table} (pad) SELECT pad FROM {table}"));
+            database.exec(&format!(
+                "INSERT INTO {table} (pad) SELECT pad FROM {table}"
+            ));
         }
     }
     database
@@ -117,7 +119,12 @@ fn too_much_data_without_snapshots_is_refused_before_any_lock() {
             .args(["--consistency", mode, "--locked-data-limit", "100KB"])
             .run();
         run.assert_fails(1);
-        for part in ["unsafe", "MyISAM", "--inconsistent-tables", "--locked-data-limit"] {
+        for part in [
+            "unsafe",
+            "MyISAM",
+            "--inconsistent-tables",
+            "--locked-data-limit",
+        ] {
             assert!(run.stderr.contains(part), "no {part}\n{}", run.report());
         }
         assert!(!run.stderr.contains("safe` (InnoDB"), "{}", run.report());
@@ -136,8 +143,16 @@ fn tables_that_may_be_inconsistent_are_noted_in_the_manifest() {
             .run();
         run.assert_ok();
         let noted = run.manifest()["consistency"]["inconsistent_tables"].to_string();
-        assert!(noted.contains("unsafe") && !noted.contains("`safe`"), "{noted}");
-        let rows = |table: &str| run.table_data(database.name(), table).iter().filter(|byte| **byte == b'\n').count();
+        assert!(
+            noted.contains("unsafe") && !noted.contains("`safe`"),
+            "{noted}"
+        );
+        let rows = |table: &str| {
+            run.table_data(database.name(), table)
+                .iter()
+                .filter(|byte| **byte == b'\n')
+                .count()
+        };
         assert!(rows("unsafe") >= 2048);
     }
 }

@@ -42,7 +42,8 @@ fetch_debian_tree() {
   touch "$TREE_ROOT/.complete"
 }
 
-# private_apt_state SUITE FOLDER: an apt configuration with its own lists, status and cache.
+# private_apt_state SUITE FOLDER: an apt configuration with its own lists, status and cache. A frozen mirror is as good as
+# a current one here, so an expired list is taken; signatures are checked all the same.
 private_apt_state() {
   local suite=$1 state=$2 keyring=/usr/share/keyrings/debian-archive-keyring.gpg mirror
   [ -r $keyring ] || unavailable "Debian $suite without $keyring (package debian-archive-keyring)"
@@ -70,6 +71,7 @@ Dir::State::status "$state/status";
 Dir::State::extended_states "$state/extended_states";
 Dir::Cache "$state/cache";
 APT::Sandbox::User "root";
+Acquire::Check-Valid-Until "false";
 Acquire::Languages "none";
 Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false";
 Acquire::IndexTargets::deb::DEP-11-icons-small::DefaultEnabled "false";

@@ -39,7 +39,7 @@ load_file() {
     *.gz) gzip -dc "$file" ;;
     *.zst) zstd -qdc "$file" ;;
     *) cat "$file" ;;
-  esac | client "$port" "${selected[@]}" || die "the client could not load $file"
+  esac | client "$port" "${selected[@]}" >/dev/null || die "the client could not load $file"
 }
 
 # fingerprint PORT DATABASE: definitions of all objects, and rows and checksum of each table.

@@ -5,8 +5,8 @@
 //! every row is in exactly one chunk whatever the table holds when a chunk is read: bounds are probed outside the
 //! snapshot and need not even be keys of rows. The server alone compares keys, in the columns' own collations.
 //!
-//! Bounds come from two cutters: [`integer`] asks the optimizer how many rows lie in ranges, and reads none; [`keyset`]
-//! walks the index and is exact. Tables without a key are cut by [`partition`], those of TiDB by [`tidb`]. The plan depends
+//! Bounds come from two cutters: `integer.rs` asks the optimizer how many rows lie in ranges, and reads none; `keyset.rs`
+//! walks the index and is exact. Tables without a key are cut by `partition.rs`, those of TiDB by `tidb.rs`. The plan depends
 //! on the data, the statistics and the options alone. When and where a chunk is read it leaves to `dump/`.
 
 mod bound;

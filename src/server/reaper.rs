@@ -49,7 +49,7 @@ impl Reaper {
 }
 
 impl Drop for Reaper {
-    /// Waits until everything is ended, but not longer than [`LAST_TRIES`]: a server that is out of reach must not keep the
+    /// Waits until everything is ended, but not longer than `LAST_TRIES`: a server that is out of reach must not keep the
     /// process.
     fn drop(&mut self) {
         self.queue = None;

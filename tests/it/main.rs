@@ -16,6 +16,7 @@ mod harness_dump;
 mod harness_fixtures;
 mod harness_proxy;
 mod harness_restore;
+mod harness_round_trip;
 mod harness_server;
 mod harness_writer;
 mod interrupt;

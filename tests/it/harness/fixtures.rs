@@ -27,12 +27,12 @@ impl TestDb {
     pub fn sakila(server: &Server, test: &str) -> Self {
         let database = Self::new(server, test);
         for file in ["sakila-schema.sql", "sakila-data.sql"] {
-            let text = read(file).replace("sakila.", &format!("{}.", database.name()));
+            let script = read(file).replace("sakila.", &format!("{}.", database.name()));
             let makes_its_own = |line: &str| {
                 let words = ["DROP SCHEMA", "CREATE SCHEMA", "USE "];
                 words.iter().any(|word| line.starts_with(word))
             };
-            let lines: Vec<&str> = text.lines().filter(|line| !makes_its_own(line)).collect();
+            let lines: Vec<&str> = script.lines().filter(|line| !makes_its_own(line)).collect();
             database.load_text(lines.join("\n"));
         }
         database

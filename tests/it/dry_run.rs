@@ -1,6 +1,6 @@
 //! `--dry-run` tells what would be read, and reads none of it.
 
-use crate::harness::{Kind, Query as _, Rdump, Server, TestDb};
+use crate::harness::{Kind, Rdump, Server, TestDb};
 
 /// The statements that a general log holds of other sessions than our own.
 fn statements_about(server: &Server, table: &str) -> Vec<String> {

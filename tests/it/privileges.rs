@@ -33,6 +33,13 @@ fn assert_whole(run: &Run, database: &TestDb, mode: &str) {
     assert!(data.ends_with(b"(1),\n(2),\n(3);\n"), "{}", run.report());
 }
 
+#[track_caller]
+fn assert_no_data(run: &Run) {
+    let files = run.files();
+    let data = files.iter().find(|name| name.ends_with("0.sql"));
+    assert_eq!(data, None, "{}", run.report());
+}
+
 #[test]
 fn auto_takes_the_best_mode_that_the_account_may_use_and_names_it() {
     for server in servers() {
@@ -58,7 +65,7 @@ fn without_any_lock_snapshots_are_proven_or_refused() {
         for part in ["flush: ", "snapshot: ", "RELOAD", "LOCK TABLES", "hint: "] {
             assert!(run.stderr.contains(part), "no {part:?}\n{}", run.report());
         }
-        assert!(run.files().is_empty(), "{}", run.report());
+        assert_no_data(&run);
     }
 }
 
@@ -79,7 +86,7 @@ fn mode_that_was_asked_for_is_refused_by_the_name_of_the_missing_privilege() {
                 "{account}, {mode}\n{}",
                 run.report()
             );
-            assert!(run.files().is_empty(), "{}", run.report());
+            assert_no_data(&run);
         }
     }
 }
@@ -104,7 +111,7 @@ fn unknown_position_is_a_warning_and_stands_in_metadata_and_manifest() {
                 metadata.contains("position could not be read"),
                 "{metadata}"
             );
-            assert!(run.stderr.contains("WARN"), "{}", run.report());
+            assert!(run.stderr.contains("warning: "), "{}", run.report());
             assert!(run.stderr.contains("position"), "{}", run.report());
         }
     }

@@ -29,10 +29,10 @@ fn rows_of_a_query_are_written_as_csv() {
             database.name()
         );
         let run = run(&server, &one);
-        assert_eq!(
-            rows(&run),
-            "id,v,n,b\r\n1,\"a\"\"b\",\\N,00ff\r\n".replace("id,v,n,b", "\"id\",\"v\",\"n\",\"b\"")
-        );
+        let expected = r#""id","v","n","b"
+1,"a\"b",\N,"00ff"
+"#;
+        assert_eq!(rows(&run), expected.replace('\n', "\r\n"));
         let manifest = run.manifest();
         assert_eq!(manifest["files"].as_array().unwrap().len(), 1, "{manifest}");
     }

@@ -167,13 +167,22 @@ fn storage_ids(
         .map(|name| (stored_name(name), Vec::new()))
         .collect();
     let sql = format!("SELECT NAME, TABLE_ID FROM information_schema.{view}");
-    let mut rows = match session.stream(&sql, "reading InnoDB's table ids") {
+    match add_storage_ids(session, &sql, &mut ids) {
+        // MariaDB refuses before, MySQL after it has named the columns.
         Err(error @ ServerError::Statement { .. }) if !error.is_transient() => {
             log::debug!("{error}");
-            return Ok(None);
+            Ok(None)
         }
-        rows => rows?,
-    };
+        read => read.map(|()| Some(ids)),
+    }
+}
+
+fn add_storage_ids(
+    session: &mut Session,
+    sql: &str,
+    ids: &mut HashMap<String, Ids>,
+) -> Result<(), ServerError> {
+    let mut rows = session.stream(sql, "reading InnoDB's table ids")?;
     while let Some(row) = rows.next_row()? {
         let file = text(&row, 0);
         // A partition's name has #P# or #p# after the table's own, in which # is written otherwise.
@@ -185,7 +194,7 @@ fn storage_ids(
     for list in ids.values_mut() {
         list.sort_unstable();
     }
-    Ok(Some(ids))
+    Ok(())
 }
 
 /// Stands for every character that is not ASCII: InnoDB writes some of them by a table of thousands of two-letter codes. Two

@@ -6,6 +6,7 @@
 use super::config::DumpConfig;
 use super::pipe::{ChunkWriter, FileOptions, Scratch, StagedFile};
 use crate::catalog::column::CellKind;
+use crate::catalog::ident::text_literal;
 use crate::error::Error;
 use crate::format::EncodedColumn;
 use crate::manifest::names::FileNames;
@@ -14,7 +15,7 @@ use crate::progress::{Attempt, TableProgress};
 use crate::retry::chance;
 use crate::server::connector::Connector;
 use crate::server::error::ServerError;
-use crate::server::session::Purpose;
+use crate::server::session::{Purpose, Session};
 use crate::storage::StorageError;
 
 const DOING: &str = "reading the rows of --sql";
@@ -23,6 +24,7 @@ const DOING: &str = "reading the rows of --sql";
 enum QueryError {
     Server(ServerError),
     Storage(StorageError),
+    /// The statement is no query.
     NoResult,
 }
 
@@ -63,7 +65,7 @@ pub fn dump(
             Err(QueryError::NoResult) => {
                 return Err(Error::Request {
                     message: "the statement of --sql has no result".to_owned(),
-                    hint: Some("--sql takes a query, as SELECT".to_owned()),
+                    hint: Some("write a SELECT".to_owned()),
                 });
             }
             Err(QueryError::Server(error)) => error,
@@ -79,6 +81,22 @@ pub fn dump(
     }
 }
 
+/// A dump changes nothing: the server refuses what writes, and what is more than one statement.
+fn confine(session: &mut Session, query: &str) -> Result<(), ServerError> {
+    // MySQL prepares no hex literal, but a variable.
+    session.execute(&format!("SET @rdump = {}", text_literal(query)), DOING)?;
+    session.execute("PREPARE rdump FROM @rdump", DOING)?;
+    session.execute("DEALLOCATE PREPARE rdump", DOING)?;
+    match session.execute("START TRANSACTION READ ONLY", DOING) {
+        // TiDB has no such transactions.
+        Err(error @ ServerError::Statement { .. }) if !error.is_transient() => {
+            log::debug!("{error}");
+            Ok(())
+        }
+        started => started,
+    }
+}
+
 fn read(
     config: &DumpConfig,
     query: &str,
@@ -88,8 +106,7 @@ fn read(
     progress: &TableProgress,
 ) -> Result<(Vec<StagedFile>, Attempt), QueryError> {
     let mut session = connector.open(Purpose::Rows)?;
-    // Whatever the statement is, it must not change anything.
-    session.execute("START TRANSACTION READ ONLY", DOING)?;
+    confine(&mut session, query)?;
     let mut rows = session.stream(query, DOING)?;
     if rows.columns().is_empty() {
         return Err(QueryError::NoResult);

@@ -31,7 +31,7 @@ use crate::server::connector::Connector;
 use crate::server::error::{Reach, chain};
 use crate::server::extra::ExtraConnection;
 use crate::server::flavor::Flavor;
-use crate::server::position::Moment;
+use crate::server::position::{BinlogState, Moment};
 use crate::server::reaper::Reaper;
 use crate::server::session::{RowText, Session};
 use crate::server::snapshot::{ConsistencyMode, Snapshot, SnapshotError, SnapshotRequest};
@@ -359,10 +359,14 @@ impl<'a> Journey<'a> {
 
     fn conclude(
         &self,
-        outcome: Outcome,
+        mut outcome: Outcome,
         flavor: &Flavor,
         clock: Instant,
     ) -> Result<DumpReport, Error> {
+        if let BinlogState::Denied(reason) = &outcome.moment.binlog {
+            let warning = format!("the binlog position is not known: {reason}");
+            outcome.warnings.push(warning);
+        }
         let views = outcome.others.tables.len() as u64;
         let position = outcome.moment.position().map(ToString::to_string);
         let facts = Facts {

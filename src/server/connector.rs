@@ -188,23 +188,26 @@ impl Connector {
                     source: io::Error::new(kind, text),
                 }
             }
-            // rustls checks the certificate only when the first bytes are read.
-            mysql::Error::IoError(source) if source.kind() == io::ErrorKind::InvalidData => {
-                ServerError::Tls {
-                    server,
-                    reason: source.to_string(),
-                }
-            }
-            mysql::Error::IoError(source) => ServerError::connect(server, &source),
+            mysql::Error::IoError(source) => self.broken_off(&source),
             mysql::Error::CodecError(e) => {
                 let source = io::Error::new(io::ErrorKind::ConnectionAborted, e.to_string());
-                ServerError::connect(server, io_cause(&e).unwrap_or(&source))
+                self.broken_off(io_cause(&e).unwrap_or(&source))
             }
             other => ServerError::Connect {
                 server,
                 source: io::Error::other(other.to_string()),
             },
         }
+    }
+
+    /// A handshake that did not come to its end. What the TLS library refuses comes as invalid data, and will be refused again.
+    fn broken_off(&self, source: &io::Error) -> ServerError {
+        let server = self.server();
+        if source.kind() == io::ErrorKind::InvalidData && self.tls_options().is_some() {
+            let reason = source.to_string();
+            return ServerError::Tls { server, reason };
+        }
+        ServerError::connect(server, source)
     }
 
     fn driver_options(&self) -> OptsBuilder {

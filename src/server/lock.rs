@@ -146,10 +146,14 @@ impl HeldLock {
     fn ask(&mut self, kind: &LockKind) -> Result<(), ServerError> {
         for statement in kind.statements() {
             if let Err(error) = self.session.execute(&statement, kind.describe()) {
-                // An account that may not take it holds none, and may not give it back either.
-                if !self.session.is_broken() && !is_denied(&error) {
-                    self.session
-                        .execute(kind.release_statement(), "giving a lock back")?;
+                // An account that may not take the lock may not give it back either, and has none.
+                if !self.session.is_broken()
+                    && let Err(failed) = self
+                        .session
+                        .execute(kind.release_statement(), "giving a lock back")
+                    && !(is_denied(&error) && is_denied(&failed))
+                {
+                    return Err(failed);
                 }
                 return Err(error);
             }

@@ -3,9 +3,15 @@
 // A test fails by a panic, and that is its report.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod bad_input;
 mod chunks;
 mod cli;
+mod consistency;
 mod ddl;
+mod determinism;
+mod dry_run;
+mod filters;
+mod global_state;
 mod harness;
 mod harness_dump;
 mod harness_fixtures;
@@ -14,5 +20,13 @@ mod harness_restore;
 mod harness_round_trip;
 mod harness_server;
 mod harness_writer;
+mod interrupt;
+mod memory;
+mod privileges;
+mod query;
 mod rooms;
+mod round_trip;
+mod standalone;
 mod tidb;
+#[path = "where.rs"]
+mod where_clause;

@@ -177,5 +177,5 @@ fn a_snapshot_that_garbage_collection_took_ends_the_run_with_a_hint() {
 }
 
 fn hex(text: &str) -> String {
-    text.bytes().map(|byte| format!("{byte:02x}")).collect()
+    rdump::catalog::ident::hex(text.as_bytes())
 }

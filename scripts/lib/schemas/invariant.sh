@@ -10,13 +10,13 @@ DROP TABLE IF EXISTS account;
 CREATE TABLE account (
   id INT NOT NULL PRIMARY KEY,
   balance BIGINT NOT NULL
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci;
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 CREATE TABLE ledger (
   id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
   account_id INT NOT NULL,
   amount BIGINT NOT NULL,
   KEY account_id (account_id)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci;
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 $(numbers "$((ROWS > 100 ? ROWS : 100))")
 INSERT INTO ledger (id, account_id, amount)
 SELECT 2 * n - 1, n % 100 + 1, -(n * 37 % 1000) FROM $(from_numbers "$ROWS");

@@ -23,7 +23,7 @@ CREATE TABLE lineitem (
   l_shipmode VARCHAR(10) NOT NULL,
   l_comment VARCHAR(44) NOT NULL,
   PRIMARY KEY (l_orderkey, l_linenumber)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci;
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 $(numbers "$ROWS")
 INSERT INTO lineitem
 SELECT

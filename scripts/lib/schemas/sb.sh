@@ -20,7 +20,7 @@ CREATE TABLE sbtest1 (
   pad CHAR(60) NOT NULL DEFAULT '',
   PRIMARY KEY (id),
   KEY k_1 (k)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci;
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 $(numbers "$ROWS")
 INSERT INTO sbtest1
 SELECT n, CRC32(n) % $ROWS + 1, CONCAT(${c#, \'-\', }), CONCAT(${pad#, \'-\', })

@@ -17,7 +17,7 @@ schema() {
 }
 
 tables() {
-  local charset="ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci" gross=""
+  local charset="ENGINE=InnoDB DEFAULT CHARSET=utf8mb4" gross=""
   # MySQL 5.6 has no generated columns.
   [ "$VERSION_NUMBER" -lt 50700 ] || gross="price_gross DECIMAL(12,4) GENERATED ALWAYS AS (price * 1.19) VIRTUAL,"
   cat <<SQL

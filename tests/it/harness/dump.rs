@@ -47,6 +47,11 @@ impl Rdump {
         dump
     }
 
+    /// Another account in place of the server's own.
+    pub fn account(self, user: &str, password: &str) -> Self {
+        self.args(["-u", user]).env("RDUMP_PASSWORD", password)
+    }
+
     /// Another port for the same server: a proxy's.
     pub fn port(mut self, port: u16) -> Self {
         self.connection.as_mut().expect("a dump").1 = port;

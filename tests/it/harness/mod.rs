@@ -35,7 +35,7 @@ pub use files::{list_files, read_decompressed};
 pub use fixtures::cases;
 pub use proxy::{Counters, Fault, Listen, Proxy, Target, Trigger};
 pub use query::{Query, Row, identifier};
-pub use restore::{Restored, restore, restore_as};
+pub use restore::{Restored, restore, restore_as, restore_with};
 pub use scripted::{Answer, INTEGER, ScriptedServer, TEXT};
 pub use server::{Server, announce};
 pub use writer::{Writer, assert_invariant};

@@ -60,17 +60,23 @@ impl Drop for Restored {
 /// Loads a dump under its own database names.
 #[track_caller]
 pub fn restore(dump: &Path, target: &Server) -> Restored {
-    load(dump, target, None)
+    load(dump, target, None, &[])
+}
+
+/// Loads a dump in sessions that are not as the files might hope: `arguments` go to the client.
+#[track_caller]
+pub fn restore_with(dump: &Path, target: &Server, arguments: &[&str]) -> Restored {
+    load(dump, target, None, arguments)
 }
 
 /// Loads a dump of one database under another name.
 #[track_caller]
 pub fn restore_as(dump: &Path, target: &Server, name: &str) -> Restored {
-    load(dump, target, Some(name))
+    load(dump, target, Some(name), &[])
 }
 
 #[track_caller]
-fn load(dump: &Path, target: &Server, new_name: Option<&str>) -> Restored {
+fn load(dump: &Path, target: &Server, new_name: Option<&str>, arguments: &[&str]) -> Restored {
     let mut restored = Restored {
         server: target.clone(),
         databases: Vec::new(),
@@ -86,7 +92,7 @@ fn load(dump: &Path, target: &Server, new_name: Option<&str>) -> Restored {
             restored.databases.push(name.to_owned());
         }
         let selected = (stage != Stage::Database).then_some(name);
-        if let Err(complaint) = target.try_load(selected, &sql) {
+        if let Err(complaint) = target.try_load_with(selected, &sql, arguments) {
             panic!("the mariadb client on {file}: {complaint}");
         }
     }

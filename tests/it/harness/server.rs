@@ -210,8 +210,19 @@ impl Server {
 
     /// Feeds SQL to the plain client; its complaint on failure.
     pub fn try_load(&self, database: Option<&str>, sql: &[u8]) -> Result<(), String> {
+        self.try_load_with(database, sql, &[])
+    }
+
+    /// With more arguments for the client.
+    pub fn try_load_with(
+        &self,
+        database: Option<&str>,
+        sql: &[u8],
+        arguments: &[&str],
+    ) -> Result<(), String> {
         let mut child = self
             .client(database)
+            .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())

@@ -209,11 +209,10 @@ impl Proxy {
             .changed
             .wait_timeout_while(state, limit, |state| !condition(&state.counters));
         let (state, timeout) = waiting.unwrap();
-        assert!(
-            !timeout.timed_out(),
-            "not within {limit:?}: {:?}",
-            state.counters
-        );
+        let counters = state.counters;
+        // A panic under the lock would poison it for the pumps.
+        drop(state);
+        assert!(!timeout.timed_out(), "not within {limit:?}: {counters:?}");
     }
 }
 

@@ -292,7 +292,7 @@ impl Coordinator<'_> {
 
     /// An error that reaches no further than the table ends the table; any other ends the run.
     fn fail_or_end(&mut self, index: usize, error: ServerError) -> Result<(), Error> {
-        if error.reach() == Reach::Table {
+        if self.tables[index].job.reach_of(&error) == Reach::Table {
             self.fail(index, error.to_string());
             return Ok(());
         }

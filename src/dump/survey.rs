@@ -14,6 +14,7 @@ use crate::format::Format;
 use crate::manifest::names::is_shortened;
 use crate::server::extra::ExtraConnection;
 use crate::server::flavor::Flavor;
+use crate::server::session::is_fixed_setting;
 
 /// Charsets in which every value the server lets in has a form in utf8mb4.
 const WITHOUT_LOSS: [&str; 11] = [
@@ -41,18 +42,8 @@ impl Survey {
     /// Reads what there is and decides what is to be read, in which order.
     pub fn make(config: &DumpConfig, extra: &mut ExtraConnection) -> Result<Self, Error> {
         let flavor = flavor(extra)?;
-        let kinds = kinds(config);
         let wanted = &config.selection;
-        let selection = Selection {
-            databases: &wanted.databases,
-            tables: &wanted.tables,
-            may_match_database: &|database| wanted.filter.may_match_database(database),
-            matches: &|database, table| wanted.filter.matches(database, table),
-            kinds,
-        };
-        let mut catalog = extra
-            .ask(|session| Catalog::read(session, selection))
-            .map_err(|error| Error::server("reading the list of tables", error))?;
+        let mut catalog = read_catalog(config, extra)?;
         if !catalog.unknown.is_empty() {
             let sentences: Vec<_> = catalog.unknown.iter().map(ToString::to_string).collect();
             return Err(Error::Request {
@@ -67,7 +58,7 @@ impl Survey {
             });
         }
         let mut warnings = name_warnings(config, &catalog);
-        warnings.extend(missing_rights(extra, &flavor, &catalog, kinds)?);
+        warnings.extend(missing_rights(extra, &flavor, &catalog, kinds(config))?);
         let max_allowed_packet = extra
             .ask(|session| session.first("SELECT @@max_allowed_packet", "reading a limit"))
             .map_err(|error| Error::server("reading max_allowed_packet", error))?
@@ -86,6 +77,21 @@ impl Survey {
             warnings,
         })
     }
+}
+
+/// Reads what is selected.
+pub fn read_catalog(config: &DumpConfig, extra: &mut ExtraConnection) -> Result<Catalog, Error> {
+    let wanted = &config.selection;
+    let selection = Selection {
+        databases: &wanted.databases,
+        tables: &wanted.tables,
+        may_match_database: &|database| wanted.filter.may_match_database(database),
+        matches: &|database, table| wanted.filter.matches(database, table),
+        kinds: kinds(config),
+    };
+    extra
+        .ask(|session| Catalog::read(session, selection))
+        .map_err(|error| Error::server("reading the list of tables", error))
 }
 
 /// Which server it is.
@@ -156,5 +162,10 @@ fn name_warnings(config: &DumpConfig, catalog: &Catalog) -> Vec<String> {
                 table.name
             )
         });
-    unused.chain(shortened).collect()
+    let variables = &config.connection.session_variables;
+    let fixed = variables
+        .iter()
+        .filter(|(name, _)| is_fixed_setting(name))
+        .map(|(name, _)| format!("--params cannot change {name}, which rdump sets itself"));
+    unused.chain(shortened).chain(fixed).collect()
 }

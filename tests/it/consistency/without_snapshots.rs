@@ -41,10 +41,8 @@ impl PairWriter {
         let thread = thread::spawn(move || {
             let mut writes = 0;
             while !stop.load(Ordering::SeqCst) {
-                session.execute("LOCK TABLES safe WRITE, `unsafe` WRITE");
                 session.execute("INSERT INTO safe (pad) VALUES ('written meanwhile')");
                 session.execute("INSERT INTO `unsafe` (pad) VALUES ('written meanwhile')");
-                session.execute("UNLOCK TABLES");
                 writes += 1;
             }
             writes
@@ -69,7 +67,7 @@ impl Drop for PairWriter {
 
 #[test]
 fn myisam_beside_innodb_is_dumped_at_one_point_in_time() {
-    for server in servers() {
+    for server in servers().into_iter().filter(binlog::can_be_read) {
         let target = Server::target(server.kind()).unwrap();
         for mode in ["auto", "flush", "snapshot", "lock"] {
             let database = pair(&server, "pair");

@@ -3,7 +3,9 @@
 
 # server_options ID POOL: options that all four servers know, in SERVER_OPTIONS.
 server_options() {
-  SERVER_OPTIONS=(--init-file="$INSTANCE/init.sql" --port="$PORT" --bind-address=127.0.0.1
+  # In a shared folder, a server that starts would delete the temporary tables of the others.
+  mkdir -p "$INSTANCE/tmp"
+  SERVER_OPTIONS=(--init-file="$INSTANCE/init.sql" --tmpdir="$INSTANCE/tmp" --port="$PORT" --bind-address=127.0.0.1
     --socket="$INSTANCE/s.sock" --pid-file="$INSTANCE/server.pid" --log-error="$INSTANCE/error.log"
     --server-id="$1" --log-bin=binlog --max-allowed-packet=1G --max-connections=500
     --innodb-buffer-pool-size="$2" --innodb-flush-log-at-trx-commit=2 --sync-binlog=0 --skip-name-resolve

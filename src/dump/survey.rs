@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::format::Format;
 use crate::manifest::names::is_shortened;
 use crate::server::extra::ExtraConnection;
-use crate::server::flavor::Flavor;
+use crate::server::flavor::{Flavor, Kind};
 use crate::server::session::is_fixed_setting;
 
 /// Charsets in which every value the server lets in has a form in utf8mb4.
@@ -66,6 +66,9 @@ impl Survey {
             .unwrap_or(u64::MAX);
         if matches!(config.format, Format::Csv(_)) {
             warnings.extend(catalog.tables().filter_map(loss_in_utf8));
+        }
+        if flavor.kind == Kind::MariaDb {
+            warnings.extend(catalog.tables().filter_map(members_that_are_not_shown));
         }
         let plan = Plan::new(config, &mut catalog, &flavor)?;
         Ok(Self {
@@ -144,6 +147,25 @@ fn loss_in_utf8(table: &Table) -> Option<String> {
             "CSV is UTF-8, so characters of {} that Unicode does not have are lost: {}",
             table.name,
             doubtful.join(", ")
+        )
+    })
+}
+
+/// MariaDB shows characters outside the basic plane as `?` in the values of ENUM and SET (seen on 10.11 and 11.8), in every
+/// statement and view. A copy has `?` in their place, and rows that hold such a value come back with none.
+fn members_that_are_not_shown(table: &Table) -> Option<String> {
+    let doubtful: Vec<_> = table
+        .columns
+        .iter()
+        .filter(|column| matches!(column.data_type.as_str(), "enum" | "set"))
+        .filter(|column| column.column_type.contains('?'))
+        .map(|column| column.name.clone())
+        .collect();
+    (!doubtful.is_empty()).then(|| {
+        format!(
+            "the server shows characters it cannot name as ? in the values of {} of {}: rows that hold them are lost on loading",
+            doubtful.join(", "),
+            table.name
         )
     })
 }

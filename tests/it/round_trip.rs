@@ -55,7 +55,9 @@ fn every_case_comes_back_equal() {
     let mut failures = Vec::new();
     for server in Server::all() {
         for case in cases() {
-            if ELSEWHERE.contains(&case.as_str()) {
+            // MariaDB shows such characters of an ENUM as `?` (seen), so nothing can bring them back; rdump warns.
+            let unknowable = case == "four-byte-characters" && server.kind().is_mariadb();
+            if unknowable || ELSEWHERE.contains(&case.as_str()) {
                 continue;
             }
             let Some(database) = TestDb::case(&server, &case) else {

@@ -41,10 +41,8 @@ impl PairWriter {
         let thread = thread::spawn(move || {
             let mut writes = 0;
             while !stop.load(Ordering::SeqCst) {
-                session.execute("LOCK TABLES safe WRITE, `unsafe` WRITE");
                 session.execute("INSERT INTO safe (pad) VALUES ('written meanwhile')");
                 session.execute("INSERT INTO `unsafe` (pad) VALUES ('written meanwhile')");
-                session.execute("UNLOCK TABLES");
                 writes += 1;
             }
             writes

@@ -21,8 +21,8 @@ test: ## every test, on every server that is to be had here
 
 check: ## formatting, lints, documentation and the rooms' imports
 	$(CARGO) fmt --check
-	$(CARGO) clippy --all-targets -- -D warnings
-	RUSTDOCFLAGS=-Dwarnings $(CARGO) doc --no-deps --quiet
+	$(CARGO) clippy --release --all-targets -- -D warnings
+	RUSTDOCFLAGS=-Dwarnings $(CARGO) doc --release --no-deps --quiet
 	$(CARGO) test --release --quiet --test it rooms::
 
 install: build ## put rdump into PREFIX/bin (/usr/local), under DESTDIR

@@ -20,7 +20,7 @@ pub enum Error {
         source: ServerError,
     },
     /// A chunk of a table failed for good.
-    #[error("table {table} could not be dumped (chunk {chunk}, tried {attempts} times)")]
+    #[error("table {table} could not be dumped (chunk {chunk}, tried {})", times(*.attempts))]
     Chunk {
         /// The table, quoted.
         table: String,
@@ -91,6 +91,13 @@ impl Error {
             Self::Request { hint, .. } => hint.clone(),
             Self::Tables { .. } | Self::Interrupted => None,
         }
+    }
+}
+
+fn times(attempts: u32) -> String {
+    match attempts {
+        1 => "once".to_owned(),
+        n => format!("{n} times"),
     }
 }
 

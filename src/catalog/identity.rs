@@ -13,8 +13,9 @@ use std::fmt;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::ddl;
+use super::fill::About;
 use super::ident::ObjectName;
-use super::read::{About, number, text};
+use super::read::{number, text};
 use crate::server::error::{Reach, ServerError};
 use crate::server::session::Session;
 

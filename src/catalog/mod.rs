@@ -6,6 +6,7 @@
 
 pub mod column;
 pub mod ddl;
+mod fill;
 pub mod filter;
 pub mod ident;
 pub mod identity;

@@ -1,27 +1,23 @@
 //! The statements that fill a [`Catalog`].
 //!
-//! Owns what is asked of `information_schema` and in which shape. MariaDB and MySQL before 8 open every table of every
-//! database unless the database (and the table) is compared to one constant (EXPLAIN says "Scanned all databases" even for
-//! IN: seen), so each statement is about one database, and about single tables when few are wanted. Names are compared once
-//! more here, byte by byte, because `information_schema` compares `A` to `a` and `é` to `e` as equal.
+//! Owns which databases, tables and stored objects are taken. Each statement is about one database, because MariaDB and
+//! MySQL before 8 look into all of them unless the name is compared to one constant (EXPLAIN says "Scanned all databases"
+//! even for IN: seen). Names are compared once more here, byte by byte, because `information_schema` compares `A` to `a` and
+//! `é` to `e` as equal. What is asked of opened tables it leaves to `fill.rs`.
 
 use std::collections::HashMap;
 
-use super::column::Column;
+use super::fill::Filler;
 use super::ident::{ObjectName, quote, text_literal};
-use super::key::KeyPart;
 use super::table::{Table, TableKind};
 use super::{Catalog, Database, Routine, RoutineKind, Selection, Trigger, UnknownName};
 use crate::server::error::ServerError;
 use crate::server::rows::Row;
 use crate::server::session::Session;
 
-/// Up to so many tables of a database are asked for by name, so that the others are not opened.
-const FEW_TABLES: usize = 16;
-
 /// Reads one catalog.
 pub(super) struct Reader<'a> {
-    session: &'a mut Session,
+    pub(super) session: &'a mut Session,
     selection: Selection<'a>,
     /// Whether `A` and `a` are two names (`lower_case_table_names` is 0).
     case_sensitive: bool,
@@ -195,18 +191,7 @@ impl<'a> Reader<'a> {
             .map(|(index, table)| (table.name.name.clone(), index))
             .collect();
         if !base.is_empty() {
-            let mut filler = Filler {
-                reader: self,
-                database,
-                tables: &mut tables,
-                base,
-            };
-            let partitioned = filler.sizes()?;
-            filler.columns()?;
-            filler.keys()?;
-            if partitioned {
-                filler.partitions()?;
-            }
+            Filler::new(self, database, &mut tables, base).fill()?;
         }
         Ok(tables)
     }
@@ -288,7 +273,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn each(
+    pub(super) fn each(
         &mut self,
         sql: &str,
         doing: &str,
@@ -302,177 +287,16 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Adds to the base tables of one database what has to be asked of opened tables.
-struct Filler<'r, 'a, 't> {
-    reader: &'r mut Reader<'a>,
-    database: &'t str,
-    tables: &'t mut [Table],
-    /// Where the base tables stand in `tables`.
-    base: HashMap<String, usize>,
-}
-
-impl Filler<'_, '_, '_> {
-    /// Engine and size. Says whether any table has partitions.
-    fn sizes(&mut self) -> Result<bool, ServerError> {
-        let mut partitioned = false;
-        let columns = "ENGINE, TABLE_ROWS, DATA_LENGTH, CREATE_OPTIONS";
-        self.each(
-            About::new("TABLES", columns),
-            "reading the sizes of",
-            |row, table| {
-                table.engine = row.cell(2).map(|_| text(row, 2));
-                table.rows_estimate = number(row, 3);
-                table.data_length_bytes = number(row, 4);
-                partitioned |= text(row, 5).contains("partitioned");
-            },
-        )?;
-        Ok(partitioned)
-    }
-
-    fn columns(&mut self) -> Result<(), ServerError> {
-        let columns = "ORDINAL_POSITION, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, CHARACTER_SET_NAME, IS_NULLABLE, EXTRA, \
-                       COLLATION_NAME";
-        let in_order = About {
-            order: " ORDER BY 3",
-            ..About::new("COLUMNS", columns)
-        };
-        self.each(in_order, "reading the columns of", |row, table| {
-            let column = Column::read(|index| row.cell(index + 3).map(|_| text(row, index + 3)));
-            table.columns.push(column);
-        })
-    }
-
-    fn keys(&mut self) -> Result<(), ServerError> {
-        let hidden = self.reader.session.flavor().hidden_index_condition();
-        let columns = format!(
-            "INDEX_NAME, SEQ_IN_INDEX, COLUMN_NAME, SUB_PART, NULLABLE, INDEX_TYPE, COLLATION, {hidden}"
-        );
-        let mut parts: HashMap<String, Vec<KeyPart>> = HashMap::new();
-        let unique = About {
-            only: " AND NON_UNIQUE = 0",
-            ..About::new("STATISTICS", &columns)
-        };
-        self.each(unique, "reading the keys of", |row, table| {
-            let part = KeyPart {
-                key: text(row, 2),
-                position: number(row, 3).unwrap_or_default(),
-                column: row.cell(4).map(|_| text(row, 4)),
-                whole: row.cell(5).is_none(),
-                nullable: text(row, 6) == "YES",
-                index_type: text(row, 7),
-                descending: text(row, 8) == "D",
-                hidden: number(row, 9) == Some(1),
-            };
-            parts.entry(table.name.name.clone()).or_default().push(part);
-        })?;
-        for (name, parts) in parts {
-            if let Some(&index) = self.base.get(&name) {
-                self.tables[index].keys = KeyPart::keys(parts);
-            }
-        }
-        Ok(())
-    }
-
-    /// Top-level partitions; the view has a row for each subpartition (mydumper PR#2077).
-    fn partitions(&mut self) -> Result<(), ServerError> {
-        let columns = "PARTITION_ORDINAL_POSITION, PARTITION_NAME";
-        let named = About {
-            only: " AND PARTITION_NAME IS NOT NULL",
-            ..About::new("PARTITIONS", columns)
-        };
-        let mut found: Vec<(String, u64, String)> = Vec::new();
-        self.each(named, "reading the partitions of", |row, table| {
-            let position = number(row, 2).unwrap_or_default();
-            found.push((table.name.name.clone(), position, text(row, 3)));
-        })?;
-        found.sort_unstable();
-        found.dedup();
-        for (name, _, partition) in found {
-            if let Some(&index) = self.base.get(&name) {
-                self.tables[index].partitions.push(partition);
-            }
-        }
-        Ok(())
-    }
-
-    /// Calls `take` with each row about one of our tables.
-    fn each(
-        &mut self,
-        about: About<'_>,
-        verb: &str,
-        mut take: impl FnMut(&Row<'_>, &mut Table),
-    ) -> Result<(), ServerError> {
-        let names = self.base.keys().map(String::as_str);
-        let sql = about.tables(self.database, names.collect());
-        let (database, tables, base) = (self.database, &mut *self.tables, &self.base);
-        self.reader.each(&sql, &doing(verb, database), |row| {
-            let name = row
-                .cell(1)
-                .and_then(|bytes| std::str::from_utf8(bytes).ok());
-            if let (true, Some(&index)) = (is(row, database), name.and_then(|name| base.get(name)))
-            {
-                take(row, &mut tables[index]);
-            }
-        })
-    }
-}
-
-/// A question to a view of `information_schema` about tables of one database.
-#[derive(Clone, Copy)]
-pub(super) struct About<'q> {
-    view: &'q str,
-    columns: &'q str,
-    /// A further condition, with AND before it.
-    only: &'q str,
-    order: &'q str,
-}
-
-impl<'q> About<'q> {
-    pub(super) fn new(view: &'q str, columns: &'q str) -> Self {
-        Self {
-            view,
-            columns,
-            only: "",
-            order: "",
-        }
-    }
-
-    /// The statement; its first two columns are database and table. It may tell of other tables too.
-    pub(super) fn tables(self, database: &str, mut names: Vec<&str>) -> String {
-        let Self {
-            view,
-            columns,
-            only,
-            order,
-        } = self;
-        let whole = of_database("TABLE_SCHEMA", database);
-        let select = |condition: &str| {
-            format!(
-                "SELECT TABLE_SCHEMA, TABLE_NAME, {columns} FROM information_schema.{view} WHERE {condition}{only}"
-            )
-        };
-        if names.len() > FEW_TABLES {
-            return select(&whole) + order;
-        }
-        names.sort_unstable();
-        let selects: Vec<String> = names
-            .into_iter()
-            .map(|name| select(&format!("{whole} AND TABLE_NAME = {}", text_literal(name))))
-            .collect();
-        selects.join(" UNION ALL ") + order
-    }
-}
-
-fn doing(verb: &str, database: &str) -> String {
+pub(super) fn doing(verb: &str, database: &str) -> String {
     format!("{verb} {}", quote(database))
 }
 
-fn of_database(column: &str, database: &str) -> String {
+pub(super) fn of_database(column: &str, database: &str) -> String {
     format!("{column} = {}", text_literal(database))
 }
 
 /// Whether the row's first cell is that name, byte for byte.
-fn is(row: &Row<'_>, name: &str) -> bool {
+pub(super) fn is(row: &Row<'_>, name: &str) -> bool {
     row.cell(0) == Some(name.as_bytes())
 }
 
@@ -492,35 +316,5 @@ fn table_kind(table_type: &str) -> Option<TableKind> {
         "VIEW" => Some(TableKind::View),
         "SEQUENCE" => Some(TableKind::Sequence),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn few_tables_are_asked_for_one_by_one_and_many_together() {
-        let about = About {
-            only: " AND x",
-            order: " ORDER BY 3",
-            ..About::new("V", "C")
-        };
-        let one = |name| {
-            format!(
-                "SELECT TABLE_SCHEMA, TABLE_NAME, C FROM information_schema.V WHERE \
-                 TABLE_SCHEMA = _utf8mb4 x'64' AND TABLE_NAME = _utf8mb4 x'{name}' AND x"
-            )
-        };
-        let (a, b) = (one("61"), one("62"));
-        assert_eq!(
-            about.tables("d", vec!["b", "a"]),
-            format!("{a} UNION ALL {b} ORDER BY 3")
-        );
-        assert_eq!(
-            about.tables("d", vec!["t"; 17]),
-            "SELECT TABLE_SCHEMA, TABLE_NAME, C FROM information_schema.V WHERE TABLE_SCHEMA = _utf8mb4 x'64' AND x \
-             ORDER BY 3"
-        );
     }
 }

@@ -139,7 +139,8 @@ fn plan(table: &Table, options: &ChunkOptions, probe: &mut Memory) -> Vec<Chunk>
     let mut chunks = Vec::new();
     while let Some(chunk) = planner.next(probe).unwrap() {
         chunks.push(chunk);
-        assert!(chunks.len() < 20_000, "no end");
+        // The largest table made here has 30,000 rows, and with a target of one row as many chunks.
+        assert!(chunks.len() <= 40_000, "no end");
     }
     chunks
 }

@@ -292,7 +292,7 @@ impl Coordinator<'_> {
 
     /// An error that reaches no further than the table ends the table; any other ends the run.
     fn fail_or_end(&mut self, index: usize, error: ServerError) -> Result<(), Error> {
-        if error.reach() == Reach::Table {
+        if self.tables[index].job.reach_of(&error) == Reach::Table {
             self.fail(index, error.to_string());
             return Ok(());
         }
@@ -302,8 +302,10 @@ impl Coordinator<'_> {
 
     fn fail(&mut self, index: usize, reason: String) {
         let state = &mut self.tables[index];
-        log::error!("Table {} cannot be dumped: {reason}", state.job.table.name);
-        state.failure.get_or_insert(reason);
+        if state.failure.is_none() {
+            log::error!("table {} cannot be dumped: {reason}", state.job.table.name);
+            state.failure = Some(reason);
+        }
         state.job.progress.give_up();
     }
 }

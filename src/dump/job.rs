@@ -11,6 +11,7 @@ use crate::chunk::Chunk;
 use crate::error::Error;
 use crate::manifest::FileEntry;
 use crate::progress::TableProgress;
+use crate::server::error::{Reach, ServerError};
 
 /// A table as the workers see it.
 #[derive(Debug)]
@@ -97,6 +98,18 @@ impl TableJob {
             select,
             user_condition: user_condition.map(str::to_owned),
         }
+    }
+}
+
+impl TableJob {
+    /// How far an error reaches that was met while reading this table. A column that is not there (1054) was renamed or
+    /// dropped, unless it is one that the user's condition names.
+    pub fn reach_of(&self, error: &ServerError) -> Reach {
+        const UNKNOWN_COLUMN: u16 = 1054;
+        if error.code() == Some(UNKNOWN_COLUMN) && self.user_condition.is_none() {
+            return Reach::Table;
+        }
+        error.reach()
     }
 }
 

@@ -7,11 +7,20 @@
 use super::config::DumpConfig;
 use super::plan::Plan;
 use crate::catalog::privileges::Privileges;
+use crate::catalog::table::Table;
 use crate::catalog::{Catalog, Kinds, Selection};
 use crate::error::Error;
+use crate::format::Format;
 use crate::manifest::names::is_shortened;
 use crate::server::extra::ExtraConnection;
 use crate::server::flavor::Flavor;
+use crate::server::session::is_fixed_setting;
+
+/// Charsets in which every value the server lets in has a form in utf8mb4.
+const WITHOUT_LOSS: [&str; 11] = [
+    "ascii", "binary", "gb18030", "latin1", "ucs2", "utf16", "utf16le", "utf32", "utf8", "utf8mb3",
+    "utf8mb4",
+];
 
 /// The server before the dump.
 pub struct Survey {
@@ -33,18 +42,8 @@ impl Survey {
     /// Reads what there is and decides what is to be read, in which order.
     pub fn make(config: &DumpConfig, extra: &mut ExtraConnection) -> Result<Self, Error> {
         let flavor = flavor(extra)?;
-        let kinds = kinds(config);
         let wanted = &config.selection;
-        let selection = Selection {
-            databases: &wanted.databases,
-            tables: &wanted.tables,
-            may_match_database: &|database| wanted.filter.may_match_database(database),
-            matches: &|database, table| wanted.filter.matches(database, table),
-            kinds,
-        };
-        let mut catalog = extra
-            .ask(|session| Catalog::read(session, selection))
-            .map_err(|error| Error::server("reading the list of tables", error))?;
+        let mut catalog = read_catalog(config, extra)?;
         if !catalog.unknown.is_empty() {
             let sentences: Vec<_> = catalog.unknown.iter().map(ToString::to_string).collect();
             return Err(Error::Request {
@@ -52,13 +51,22 @@ impl Survey {
                 hint: None,
             });
         }
+        if catalog.databases.is_empty() && !wanted.is_everything() {
+            return Err(Error::Request {
+                message: "nothing on this server matches what was asked for".to_owned(),
+                hint: Some("check --database, --tables-list and --filter".to_owned()),
+            });
+        }
         let mut warnings = name_warnings(config, &catalog);
-        warnings.extend(missing_rights(extra, &flavor, &catalog, kinds)?);
+        warnings.extend(missing_rights(extra, &flavor, &catalog, kinds(config))?);
         let max_allowed_packet = extra
             .ask(|session| session.first("SELECT @@max_allowed_packet", "reading a limit"))
             .map_err(|error| Error::server("reading max_allowed_packet", error))?
             .and_then(|row| row.number(0))
             .unwrap_or(u64::MAX);
+        if matches!(config.format, Format::Csv(_)) {
+            warnings.extend(catalog.tables().filter_map(loss_in_utf8));
+        }
         let plan = Plan::new(config, &mut catalog, &flavor)?;
         Ok(Self {
             keep_ddl_out: config.consistency.backup_lock || wanted.is_everything(),
@@ -69,6 +77,21 @@ impl Survey {
             warnings,
         })
     }
+}
+
+/// Reads what is selected.
+pub fn read_catalog(config: &DumpConfig, extra: &mut ExtraConnection) -> Result<Catalog, Error> {
+    let wanted = &config.selection;
+    let selection = Selection {
+        databases: &wanted.databases,
+        tables: &wanted.tables,
+        may_match_database: &|database| wanted.filter.may_match_database(database),
+        matches: &|database, table| wanted.filter.matches(database, table),
+        kinds: kinds(config),
+    };
+    extra
+        .ask(|session| Catalog::read(session, selection))
+        .map_err(|error| Error::server("reading the list of tables", error))
 }
 
 /// Which server it is.
@@ -84,8 +107,9 @@ fn kinds(config: &DumpConfig) -> Kinds {
         views: objects.views && objects.schemas,
         sequences: objects.sequences && objects.schemas,
         triggers: objects.triggers && objects.schemas,
-        routines: objects.routines && objects.schemas,
-        events: objects.events && objects.schemas,
+        // They belong to a database, not to the tables that were named.
+        routines: objects.routines && objects.schemas && config.selection.tables.is_empty(),
+        events: objects.events && objects.schemas && config.selection.tables.is_empty(),
     }
 }
 
@@ -107,6 +131,23 @@ fn missing_rights(
         .collect())
 }
 
+/// CSV is UTF-8. A column whose charset has characters, or bytes, that Unicode has not may lose some on the way.
+fn loss_in_utf8(table: &Table) -> Option<String> {
+    let doubtful: Vec<_> = table
+        .stored_columns()
+        .filter_map(|column| Some((column, column.charset.as_deref()?)))
+        .filter(|(_, charset)| !WITHOUT_LOSS.contains(charset))
+        .map(|(column, charset)| format!("{} ({charset})", column.name))
+        .collect();
+    (!doubtful.is_empty()).then(|| {
+        format!(
+            "CSV is UTF-8, so characters of {} that Unicode does not have are lost: {}",
+            table.name,
+            doubtful.join(", ")
+        )
+    })
+}
+
 fn name_warnings(config: &DumpConfig, catalog: &Catalog) -> Vec<String> {
     let unused = config.selection.filter.unused_rules();
     let unused = unused
@@ -121,5 +162,10 @@ fn name_warnings(config: &DumpConfig, catalog: &Catalog) -> Vec<String> {
                 table.name
             )
         });
-    unused.chain(shortened).collect()
+    let variables = &config.connection.session_variables;
+    let fixed = variables
+        .iter()
+        .filter(|(name, _)| is_fixed_setting(name))
+        .map(|(name, _)| format!("--params cannot change {name}, which rdump sets itself"));
+    unused.chain(shortened).chain(fixed).collect()
 }

@@ -3,6 +3,7 @@
 //! Owns the connections' lifetimes: the extra connection, the snapshot with its sessions, the reaper that outlives them all.
 //! What is abandoned on failure is handed to the reaper here.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,13 +18,15 @@ use super::pool::with_workers;
 use super::query;
 use super::report::DumpReport;
 use super::schema::{OtherObjects, SchemaWriter};
-use super::survey::{self, Survey};
+use super::survey::{self, Survey, read_catalog};
 use super::worker::Shared;
 use crate::cancel::CancelToken;
 use crate::catalog::Catalog;
 use crate::catalog::ident::ObjectName;
 use crate::catalog::identity;
+use crate::catalog::table::TableKind;
 use crate::error::Error;
+use crate::format::Format;
 use crate::manifest::names::FileNames;
 use crate::progress::Progress;
 use crate::server::connector::Connector;
@@ -32,7 +35,7 @@ use crate::server::extra::ExtraConnection;
 use crate::server::flavor::Flavor;
 use crate::server::position::{BinlogState, Moment};
 use crate::server::reaper::Reaper;
-use crate::server::session::Session;
+use crate::server::session::{RowText, Session};
 use crate::server::snapshot::{ConsistencyMode, Snapshot, SnapshotError, SnapshotRequest};
 use crate::storage::Storage;
 
@@ -76,7 +79,8 @@ impl<'a> Journey<'a> {
             progress,
             cancel,
             storage,
-            connector: Connector::new(config.connection.clone(), cancel.clone()),
+            connector: Connector::new(config.connection.clone(), cancel.clone())
+                .reading(row_text(&config.format)),
             names: FileNames::new(
                 config.format.extension(),
                 config.compression.extension(),
@@ -169,6 +173,10 @@ impl<'a> Journey<'a> {
         // Before the snapshots: what is altered between the two is found by the identities.
         self.write_schemas(extra, survey, &files, &mut tables)?;
         let (snapshot, sessions) = self.take_snapshot(extra, survey, &mut tables)?;
+        let now = read_catalog(self.config, extra)?;
+        survey
+            .warnings
+            .extend(compare_with_catalog(&mut tables, &now));
         let shared = Shared {
             files: self.file_options(),
             names: &self.names,
@@ -422,6 +430,39 @@ impl<'a> Journey<'a> {
             catalog,
         }
     }
+}
+
+/// CSV is UTF-8 for whoever reads it; SQL goes back into the same columns.
+fn row_text(format: &Format) -> RowText {
+    match format {
+        Format::Sql(_) => RowText::Own,
+        Format::Csv(_) => RowText::Utf8,
+    }
+}
+
+/// The columns were read before the definitions, so DDL in between would leave the two unlike, and a table that was made
+/// meanwhile is in the snapshot but not in the plan. Returns what to tell of such tables.
+fn compare_with_catalog(tables: &mut [TableState], now: &Catalog) -> Vec<String> {
+    let mut current: HashMap<_, _> = now
+        .tables()
+        .filter(|table| table.kind == TableKind::Base)
+        .map(|table| (&table.name, table))
+        .collect();
+    for state in tables {
+        let planned = &state.job.table;
+        if let Some(table) = current.remove(&planned.name)
+            && (table.columns != planned.columns || table.partitions != planned.partitions)
+        {
+            let reason = "it was altered while the dump began".to_owned();
+            state.failure.get_or_insert(reason);
+        }
+    }
+    let mut created: Vec<_> = current.into_keys().collect();
+    created.sort_unstable();
+    created
+        .into_iter()
+        .map(|name| format!("table {name} was made while the dump began and is not in it"))
+        .collect()
 }
 
 /// Finds the tables that cannot be opened; returns whether there are any new ones.

@@ -171,7 +171,7 @@ impl<'a> Worker<'a> {
                 })),
             },
             AttemptError::Server(source) => {
-                let reach = source.reach();
+                let reach = job.table.reach_of(&source);
                 if reach != Reach::Table || self.session.as_ref().is_none_or(Session::is_broken) {
                     self.give_up_session();
                 }

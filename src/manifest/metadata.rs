@@ -66,6 +66,7 @@ mod tests {
                 gtid: None,
             }],
             filtered: false,
+            gtids_complete: true,
         };
         let expected = "Started dump at: 2026-01-02 03:04:05\nSHOW MASTER STATUS:\n\tLog: bin.000007\n\tPos: 4711\n\tGTID:11111111-2222-3333-4444-555555555555:1-42\n\nSHOW SLAVE STATUS:\n\tHost: 10.0.0.9\n\tLog: bin.000003\n\tPos: 99\n\tGTID:\n\nFinished dump at: 2026-01-02 03:05:00\n";
         assert_eq!(
@@ -80,6 +81,7 @@ mod tests {
             binlog: BinlogState::Off,
             replicas: Vec::new(),
             filtered: false,
+            gtids_complete: true,
         };
         assert_eq!(
             text(&moment, "a", "b"),

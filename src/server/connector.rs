@@ -13,7 +13,7 @@ use mysql::{ClientIdentity, Conn, DriverError, Opts, OptsBuilder, SslOpts};
 
 use super::error::{ServerError, io_cause};
 use super::flavor::Flavor;
-use super::session::{Purpose, Session};
+use super::session::{Purpose, RowText, Session};
 use super::socket::SessionSocket;
 use super::{ConnectOptions, TlsMode};
 use crate::cancel::{CancelToken, Interrupt};
@@ -35,6 +35,7 @@ pub struct Connector {
     options: Arc<ConnectOptions>,
     cancel: CancelToken,
     flavor: Arc<OnceLock<Flavor>>,
+    row_text: RowText,
 }
 
 impl Connector {
@@ -44,7 +45,14 @@ impl Connector {
             options: Arc::new(options),
             cancel,
             flavor: Arc::default(),
+            row_text: RowText::Own,
         }
+    }
+
+    /// The same connector, whose sessions read the text of rows in that charset.
+    #[must_use]
+    pub fn reading(self, row_text: RowText) -> Self {
+        Self { row_text, ..self }
     }
 
     /// Host and port, or the socket: for messages.
@@ -72,7 +80,8 @@ impl Connector {
             .cancel
             .register(Arc::clone(&socket) as Arc<dyn Interrupt>);
         let mut session = Session::new(connection, socket, registration, &self.options);
-        session.configure(&self.flavor, &self.options.session_variables, purpose)?;
+        let variables = &self.options.session_variables;
+        session.configure(&self.flavor, variables, purpose, self.row_text)?;
         session.raise_waits(&self.options).map_err(lost)?;
         Ok(session)
     }

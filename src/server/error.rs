@@ -125,6 +125,10 @@ impl ServerError {
                 io::ErrorKind::TimedOut,
                 "no bytes came within the read timeout",
             ),
+            // rustls explains this one with an address on the web.
+            io::ErrorKind::UnexpectedEof => {
+                io::Error::new(io::ErrorKind::UnexpectedEof, "the server hung up")
+            }
             kind => io::Error::new(kind, source.to_string()),
         };
         Self::Lost { doing, source }
@@ -198,6 +202,9 @@ impl ServerError {
             (Self::Hidden { .. }, _) => {
                 "grant SHOW_ROUTINE (MySQL 8.0.20), SHOW CREATE ROUTINE (MariaDB 11.3) or SELECT on the table mysql.proc, or \
                  leave routines out with --no-routines"
+            }
+            (Self::Connect { server, .. }, _) if server.starts_with('/') => {
+                "check --socket, and that the server listens there"
             }
             (Self::Connect { .. }, _) => {
                 "check --host and --port, and that the server listens there"

@@ -41,6 +41,9 @@ impl ExtraConnection {
             if error.breaks_session() || self.session.as_ref().is_some_and(Session::is_broken) {
                 self.session = None;
             }
+            if self.connector.cancel_token().is_cancelled() {
+                return Err(error);
+            }
             failed += 1;
             let pause = self.policy.pause_after(failed, crate::retry::chance());
             // Nobody there from the beginning: a wrong address, not a passing fault.

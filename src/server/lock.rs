@@ -17,6 +17,8 @@ use crate::catalog::ident::ObjectName;
 const TRIES: u32 = 5;
 /// How much longer than its own limit the server may take to refuse a lock.
 const LOCK_ANSWER: Duration = Duration::from_secs(5);
+/// MySQL: how old a query may be at the most when the global lock is only one way of several.
+const CAUTIOUS_GUARD: Duration = Duration::from_secs(1);
 /// Between two tries.
 const PAUSE: Duration = Duration::from_secs(1);
 /// The server gave up waiting for a lock.
@@ -119,8 +121,14 @@ impl HeldLock {
             if attempt > 0 && connector.cancel_token().sleep(PAUSE) {
                 break;
             }
+            // Who has another way need not risk that a query goes on for longer than it has so far.
+            let age = if patient {
+                options.long_query_guard
+            } else {
+                options.long_query_guard.min(CAUTIOUS_GUARD)
+            };
             let guarded = kind == LockKind::Global;
-            if guarded && let Some(queries) = lock.long_queries(options.long_query_guard)? {
+            if guarded && let Some(queries) = lock.long_queries(age)? {
                 why = format!(
                     "these queries run for long and would block others behind the lock: {queries}"
                 );
@@ -134,7 +142,14 @@ impl HeldLock {
                     lock.kind = Some(kind);
                     return Ok(lock);
                 }
-                Err(error) if error.code() == Some(LOCK_WAIT_TIMEOUT) => why = error.to_string(),
+                Err(error) if error.code() == Some(LOCK_WAIT_TIMEOUT) => {
+                    why = error.to_string();
+                    // A refused global lock leaves MySQL's tables to be reopened, for which readers wait until the query in
+                    // the way has ended (seen): once is enough.
+                    if guarded && lock.session.flavor().global_lock_waits_for_queries() {
+                        break;
+                    }
+                }
                 Err(error) => return Err(error.into()),
             }
         }

@@ -56,6 +56,9 @@ pub struct Moment {
     pub replicas: Vec<ReplicaPosition>,
     /// Whether some writes never reach the binlog: Binlog_Do_DB, Binlog_Ignore_DB.
     pub filtered: bool,
+    /// Whether every write moves the GTID set. On MySQL only while `gtid_mode` is ON: the set of earlier times stays, and
+    /// anonymous transactions leave it alone (seen on 9.7).
+    pub gtids_complete: bool,
 }
 
 impl Moment {
@@ -80,6 +83,7 @@ impl Moment {
             binlog,
             replicas: read_replicas(session)?,
             filtered,
+            gtids_complete: gtids_complete(session)?,
         })
     }
 
@@ -93,10 +97,19 @@ impl Moment {
         if self.filtered || earlier.filtered || self.replicas != earlier.replicas {
             return false;
         }
+        let complete = self.gtids_complete && earlier.gtids_complete;
         match (&now.gtid, &then.gtid) {
-            (Some(now), Some(then)) if !now.is_empty() || !then.is_empty() => now == then,
+            (Some(now), Some(then)) if complete && (!now.is_empty() || !then.is_empty()) => {
+                now == then
+            }
             _ => (&now.file, now.offset) == (&then.file, then.offset),
         }
+    }
+
+    /// Whether a place in the binlog stands for all rows: nothing is written past it, and no replication writes what the
+    /// binlog may not hold (log_slave_updates).
+    pub fn binlog_holds_everything(&self) -> bool {
+        !self.filtered && self.replicas.is_empty()
     }
 
     /// The binlog position, if there is one.
@@ -151,6 +164,18 @@ fn first_known(
         }
     }
     failure.map_or(Ok(Vec::new()), Err)
+}
+
+fn gtids_complete(session: &mut Session) -> Result<bool, ServerError> {
+    if session.flavor().kind != Kind::MySql {
+        return Ok(true);
+    }
+    match session.first("SELECT @@global.gtid_mode", "reading the GTID mode") {
+        Ok(row) => Ok(row.and_then(|row| row.text(0)).as_deref() == Some("ON")),
+        // A server without GTIDs does not know the variable.
+        Err(error) if error.is_transient() => Err(error),
+        Err(_) => Ok(false),
+    }
 }
 
 fn position_of(session: &mut Session, row: &NamedRow) -> Result<Position, ServerError> {
@@ -208,6 +233,7 @@ mod tests {
             }),
             replicas: Vec::new(),
             filtered: false,
+            gtids_complete: true,
         }
     }
 
@@ -223,6 +249,16 @@ mod tests {
         let then = at("b.1", 900, Some(""));
         assert!(at("b.1", 900, Some("")).proves_unchanged(&then));
         assert!(!at("b.2", 900, Some("")).proves_unchanged(&then));
+    }
+
+    #[test]
+    fn a_gtid_set_that_anonymous_writes_leave_alone_proves_nothing() {
+        let mut then = at("b.1", 900, Some("uuid:1-20"));
+        then.gtids_complete = false;
+        let mut now = at("b.1", 1000, Some("uuid:1-20"));
+        now.gtids_complete = false;
+        assert!(!now.proves_unchanged(&then));
+        assert!(then.proves_unchanged(&then.clone()));
     }
 
     #[test]

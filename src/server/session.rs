@@ -20,6 +20,8 @@ use crate::cancel::{Interrupt, Registration};
 
 /// How long the server may wait for us to take bytes before it hangs up: our disk may be slow, but not without end.
 const NET_WRITE_TIMEOUT_SECONDS: u32 = 3600;
+/// How long a statement waits for others' locks, as behind an ALTER that itself waits; it is then tried again.
+const LOCK_WAIT_TIMEOUT_SECONDS: u32 = 60;
 /// How long an idle session is kept: longer than the default 8 h, so that a spare outlives a long dump.
 const WAIT_TIMEOUT_SECONDS: u32 = 86_400;
 
@@ -28,8 +30,17 @@ const WAIT_TIMEOUT_SECONDS: u32 = 86_400;
 pub enum Purpose {
     /// Catalog, DDL, positions: text arrives as utf8mb4.
     Metadata,
-    /// Rows: text arrives in each column's own charset.
+    /// Rows: text arrives as [`RowText`] says.
     Rows,
+}
+
+/// In which charset the text of rows arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowText {
+    /// Each column's own bytes, with its true charset in the metadata: lossless.
+    Own,
+    /// Converted by the server, for files that other programs read.
+    Utf8,
 }
 
 /// An open, configured connection.
@@ -129,6 +140,7 @@ impl Session {
         known: &OnceLock<Flavor>,
         variables: &[(String, String)],
         purpose: Purpose,
+        text: RowText,
     ) -> Result<(), ServerError> {
         let doing = "setting up a session";
         // A proxy's handshake may name another connection than the server's own.
@@ -145,6 +157,13 @@ impl Session {
             )
         };
         self.flavor = known.get_or_init(parse).clone();
+        // First, so that none of them can undo what lossless reading depends on.
+        for (name, value) in variables {
+            self.execute(
+                &format!("SET SESSION {name}={value}"),
+                &format!("setting the session variable {name}"),
+            )?;
+        }
         self.execute("SET NAMES utf8mb4", doing)?;
         self.execute(&format!("SET SESSION {}", required_settings()), doing)?;
         self.execute(
@@ -157,15 +176,10 @@ impl Session {
         if self.flavor.kind != Kind::TiDb {
             self.set_if_known("sql_quote_show_create=1")?;
         }
-        for (name, value) in variables {
-            self.execute(
-                &format!("SET SESSION {name}={value}"),
-                &format!("setting the session variable {name}"),
-            )?;
-        }
         if purpose == Purpose::Rows {
-            // Each column's own bytes, with its true charset in the metadata.
-            self.execute("SET character_set_results=NULL", doing)?;
+            if text == RowText::Own {
+                self.execute("SET character_set_results=NULL", doing)?;
+            }
             for setting in self.flavor.optional_row_settings() {
                 self.set_if_known(setting)?;
             }
@@ -318,11 +332,30 @@ fn collect(source: &mut dyn RowSource) -> Result<Vec<TextRow>, ServerError> {
     Ok(rows)
 }
 
+/// Whether rdump sets that session variable itself, so that a user's value has no effect.
+pub fn is_fixed_setting(name: &str) -> bool {
+    const FIXED: [&str; 12] = [
+        "autocommit",
+        "character_set_client",
+        "character_set_connection",
+        "character_set_results",
+        "lock_wait_timeout",
+        "net_write_timeout",
+        "sql_big_selects",
+        "sql_mode",
+        "sql_safe_updates",
+        "sql_select_limit",
+        "time_zone",
+        "wait_timeout",
+    ];
+    FIXED.iter().any(|fixed| fixed.eq_ignore_ascii_case(name))
+}
+
 /// Settings that every supported server knows.
 fn required_settings() -> String {
     format!(
         "time_zone='+00:00', sql_mode='NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES', autocommit=1, \
          net_write_timeout={NET_WRITE_TIMEOUT_SECONDS}, wait_timeout={WAIT_TIMEOUT_SECONDS}, \
-         sql_safe_updates=0, sql_select_limit=18446744073709551615, sql_big_selects=1"
+         lock_wait_timeout={LOCK_WAIT_TIMEOUT_SECONDS}, sql_safe_updates=0, sql_select_limit=18446744073709551615, sql_big_selects=1"
     )
 }

@@ -345,7 +345,7 @@ impl Snapshot {
             .map(|_| self.connector.open(Purpose::Rows))
             .collect::<Result<Vec<_>, _>>()?;
         let kind = match self.mode {
-            ConsistencyMode::Flush => global_lock(&self.flavor),
+            ConsistencyMode::Flush => global_lock(&self.flavor, false),
             _ => LockKind::Tables(self.tables.clone()),
         };
         let lock = HeldLock::take(&self.connector, kind, &self.options, true)?;

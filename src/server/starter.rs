@@ -77,7 +77,7 @@ impl Starter<'_> {
     }
 
     fn flush(&mut self, patient: bool) -> Result<Started, LockFailure> {
-        let kind = global_lock(self.reader.flavor());
+        let kind = global_lock(self.reader.flavor(), self.request.needs_lock);
         self.under(kind, ConsistencyMode::Flush, patient)
     }
 
@@ -113,7 +113,9 @@ impl Starter<'_> {
         self.start_all()?;
         let moment = Moment::read(self.reader)?;
         let mut start = started(mode, moment, Some(lock));
-        if let Some(first) = self.sessions.first_mut() {
+        if let Some(first) = self.sessions.first_mut()
+            && start.moment.binlog_holds_everything()
+        {
             start.own_position = OwnPosition::of(first)?;
         }
         Ok(start)
@@ -124,6 +126,9 @@ impl Starter<'_> {
         if self.reader.flavor().has_binlog_snapshot() && !self.request.needs_lock {
             for _ in 0..LOCKLESS_ROUNDS {
                 let replicas = Moment::read(self.reader)?;
+                if !replicas.binlog_holds_everything() {
+                    break;
+                }
                 self.start_all()?;
                 match self.shared_position()? {
                     Agreement::At(own) => return self.lockless(own, replicas),
@@ -250,9 +255,10 @@ impl OwnPosition {
     }
 }
 
-/// The gentlest lock that stops every commit.
-pub(super) fn global_lock(flavor: &Flavor) -> LockKind {
-    if flavor.has_backup_stage() {
+/// The gentlest lock that stops every commit. Tables without snapshots are read under it, and must not be held by writers
+/// that BACKUP STAGE stopped in mid-statement (deadlock, seen with Aria); the global read lock waits for statements to end.
+pub(super) fn global_lock(flavor: &Flavor, reads_under_it: bool) -> LockKind {
+    if flavor.has_backup_stage() && !reads_under_it {
         LockKind::BackupStage
     } else {
         LockKind::Global

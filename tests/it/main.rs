@@ -8,6 +8,7 @@ mod chunks;
 mod cli;
 mod consistency;
 mod csv;
+mod ddl;
 mod determinism;
 mod dry_run;
 mod filters;
@@ -27,5 +28,6 @@ mod query;
 mod rooms;
 mod round_trip;
 mod standalone;
+mod tidb;
 #[path = "where.rs"]
 mod where_clause;

@@ -151,16 +151,23 @@ impl TableFilter {
 
     /// Whether the database may hold a table that is wanted, so that it has to be opened at all.
     pub fn may_match_database(&self, database: &str) -> bool {
-        if self.is_closed(database) {
-            return false;
-        }
+        let closed = self.is_closed(database);
         let database = self.fold(database);
-        self.rules
-            .iter()
-            .rev()
-            .filter(|rule| rule.database.matches(&database))
-            .find(|rule| rule.positive || matches!(rule.table, Pattern::All))
-            .is_some_and(|rule| rule.positive)
+        let rules = || {
+            let rules = self.rules.iter().rev();
+            rules.filter(|rule| rule.database.matches(&database))
+        };
+        let opened = !closed
+            && rules()
+                .find(|rule| rule.positive || matches!(rule.table, Pattern::All))
+                .is_some_and(|rule| rule.positive);
+        if !opened {
+            // Their tables will not be looked at, so this is all that such a rule can be of use.
+            for rule in rules().filter(|rule| !rule.positive) {
+                rule.used.store(true, Ordering::Relaxed);
+            }
+        }
+        opened
     }
 
     /// The rules, as typed, that have matched no table so far. Worth a warning at the end: most are misspelt.

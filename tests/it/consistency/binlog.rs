@@ -43,10 +43,10 @@ pub fn replay(run: &Run, database: &TestDb, target: &Server) {
 /// MySQL's binlogs need MySQL's own reader. It lies beside the server's program, and is started as that was: with the loader
 /// and the libraries of its tree.
 fn program(server: &Server) -> Command {
+    const SERVER: &str = "/usr/sbin/mysqld";
     if server.kind().is_mariadb() {
         return Command::new("mariadb-binlog");
     }
-    const SERVER: &str = "/usr/sbin/mysqld";
     let pid = std::fs::read_to_string(server.value("SELECT @@pid_file")).unwrap();
     let command_line = std::fs::read_to_string(format!("/proc/{}/cmdline", pid.trim())).unwrap();
     let words: Vec<&str> = command_line.split('\0').collect();

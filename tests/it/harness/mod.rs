@@ -23,6 +23,7 @@ mod process;
 mod proxy;
 mod query;
 mod restore;
+mod scripted;
 mod server;
 mod writer;
 
@@ -35,5 +36,6 @@ pub use fixtures::cases;
 pub use proxy::{Counters, Fault, Listen, Proxy, Target, Trigger};
 pub use query::{Query, Row, identifier};
 pub use restore::{Restored, restore, restore_as, restore_with};
+pub use scripted::{Answer, INTEGER, ScriptedServer, TEXT};
 pub use server::{Server, announce};
 pub use writer::{Writer, assert_invariant};

@@ -51,6 +51,8 @@ fn expected_rows(database: &TestDb, table: &str, hex: &[String]) -> Vec<Row> {
         .map(|column| {
             let quoted = identifier(&column.name);
             let text = match column.family.as_str() {
+                // HEX of a BIT is that of its number.
+                "bit" => format!("LPAD(LOWER(HEX({quoted})), {}, '0')", 2 * column.bit_bytes),
                 _ if hex.contains(&column.name) => format!("LOWER(HEX({quoted}))"),
                 "float" => format!("CAST({quoted}*1e0 AS CHAR)"),
                 _ => format!("CONVERT({quoted} USING utf8mb4)"),
@@ -105,8 +107,12 @@ fn assert_rows(found: &[Row], expected: &[Row], database: &TestDb) {
             let text = |cell: &Option<Vec<u8>>| {
                 String::from_utf8_lossy(cell.as_deref().unwrap_or_default()).into_owned()
             };
+            // A FLOAT's digits say more than the server's text of it, which must only be the same number.
+            let number = |cell: &Option<Vec<u8>>| text(cell).parse::<f64>().map(|n| n as f32);
+            let equal =
+                column.family == "float" && number(found).is_ok_and(|n| Ok(n) == number(expected));
             assert!(
-                found == expected,
+                equal || found == expected,
                 "{} of row {row} on {:?}:\n{:?}, but the server has\n{:?}",
                 column.name,
                 database.server().kind(),
@@ -151,7 +157,9 @@ fn load(session: &mut mysql::Conn, run: &Run, table: &str) {
             identifier(table),
             slots.join(", ")
         ));
-        let warnings = session.rows("SHOW WARNINGS");
+        // An ENUM's index 0, which no label has, is stored with a warning, and equal.
+        let mut warnings = session.rows("SHOW WARNINGS");
+        warnings.retain(|warning| warning[1].as_deref() != Some(b"1265"));
         assert!(warnings.is_empty(), "{name}: {warnings:?}");
     }
 }

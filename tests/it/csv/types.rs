@@ -11,6 +11,8 @@ pub struct StoredColumn {
     pub name: String,
     /// Its type without length and attributes.
     pub family: String,
+    /// Bytes of a BIT.
+    pub bit_bytes: usize,
 }
 
 pub fn stored_columns(session: &mut Conn, table: &str) -> Vec<StoredColumn> {
@@ -22,12 +24,17 @@ pub fn stored_columns(session: &mut Conn, table: &str) -> Vec<StoredColumn> {
         !generated.iter().any(|word| extra.contains(word))
     });
     stored
-        .map(|row| StoredColumn {
-            name: text(&row[0]),
-            family: text(&row[1])
-                .chars()
-                .take_while(char::is_ascii_alphabetic)
-                .collect(),
+        .map(|row| {
+            let column_type = text(&row[1]);
+            let letters = |c: &char| c.is_ascii_alphabetic();
+            let bits = column_type
+                .strip_prefix("bit(")
+                .and_then(|rest| rest.strip_suffix(')')?.parse::<usize>().ok());
+            StoredColumn {
+                name: text(&row[0]),
+                family: column_type.chars().take_while(letters).collect(),
+                bit_bytes: bits.unwrap_or_default().div_ceil(8),
+            }
         })
         .collect()
 }

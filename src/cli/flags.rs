@@ -210,7 +210,7 @@ pub struct ConsistencyArgs {
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = wait)]
     pub lock_wait_timeout: Duration,
     /// MySQL: no global lock beside older queries
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
     pub long_query_guard: Duration,
     /// Connections that can take over for a broken one
     #[arg(long, value_name = "N", default_value = "2", value_parser = spare_connections)]

@@ -413,7 +413,7 @@ fn help_lists_every_group_and_default() {
         ("order-by-primary-key", "true"),
         ("consistency", "auto"),
         ("lock-wait-timeout", "5s"),
-        ("long-query-guard", "10s"),
+        ("long-query-guard", "1s"),
         ("spare-connections", "2"),
         ("locked-data-limit", "64MB"),
         ("retries", "10"),

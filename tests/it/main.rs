@@ -7,6 +7,7 @@ mod bad_input;
 mod chunks;
 mod cli;
 mod consistency;
+mod csv;
 mod ddl;
 mod determinism;
 mod dry_run;

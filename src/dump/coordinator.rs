@@ -11,6 +11,7 @@ use crossbeam_channel::Select;
 
 use super::config::DumpConfig;
 use super::job::{Failure, Job, Report, TableJob};
+use super::pipe::StagedFile;
 use super::pool::Channels;
 use super::schema::{OtherObjects, SchemaWriter};
 use super::worker::Shared;
@@ -35,6 +36,8 @@ const CHECK_REST: u32 = 10;
 pub struct TableState {
     /// What the workers need to know of it.
     pub job: Arc<TableJob>,
+    /// Schema files that wait for their names.
+    pub staged_schema: Vec<StagedFile>,
     /// Schema files.
     pub schema_files: Vec<FileEntry>,
     /// Data files, in the order in which chunks ended.
@@ -54,6 +57,7 @@ impl TableState {
     pub fn new(job: TableJob, identity: Option<Identity>) -> Self {
         Self {
             job: Arc::new(job),
+            staged_schema: Vec::new(),
             schema_files: Vec::new(),
             data_files: Vec::new(),
             identity,

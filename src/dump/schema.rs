@@ -4,7 +4,8 @@
 //! names from `manifest/names.rs`.
 
 use super::config::Objects;
-use super::pipe::{FileOptions, write_small};
+use super::coordinator::TableState;
+use super::pipe::{FileOptions, StagedFile, write_small};
 use crate::catalog::ddl::{self, SchemaFile};
 use crate::catalog::ident::ObjectName;
 use crate::catalog::identity;
@@ -42,10 +43,10 @@ pub struct OtherObjects {
     pub warnings: Vec<String>,
 }
 
-/// A base table's schema files.
+/// A base table's schema files, which wait for their names: a dump that never gets its snapshot leaves nothing.
 pub struct TableSchema {
     /// The table, then its triggers.
-    pub files: Vec<FileEntry>,
+    pub files: Vec<StagedFile>,
     /// Part of the table's identity.
     pub definition: u128,
     /// What could not be kept.
@@ -84,7 +85,7 @@ impl SchemaWriter<'_> {
         Ok(others)
     }
 
-    /// Writes the files of a base table: itself and its triggers.
+    /// Writes the files of a base table, itself and its triggers, without their names.
     pub fn table(&self, extra: &mut ExtraConnection, table: &Table) -> Result<TableSchema, Error> {
         let name = &table.name;
         let mut warnings = Vec::new();
@@ -94,14 +95,14 @@ impl SchemaWriter<'_> {
             Ok((create, text))
         })?;
         let file = self.names.table(name);
-        let mut files = vec![self.write(file, text, &mut warnings)?];
+        let mut files = vec![self.stage(file, text, &mut warnings)?];
         if let Some(database) = self.database(&name.database)
             && self.objects.triggers
         {
             let triggers = database.triggers_of(&name.name);
             if !triggers.is_empty() {
                 let text = ask(extra, name, |s| ddl::triggers(s, database, triggers))?;
-                files.push(self.write(self.names.triggers(name), text, &mut warnings)?);
+                files.push(self.stage(self.names.triggers(name), text, &mut warnings)?);
             }
         }
         Ok(TableSchema {
@@ -138,8 +139,32 @@ impl SchemaWriter<'_> {
         text: SchemaFile,
         warnings: &mut Vec<String>,
     ) -> Result<FileEntry, Error> {
+        let staged = self.stage(name, text, warnings)?;
+        self.commit(staged)
+    }
+
+    fn stage(
+        &self,
+        name: String,
+        text: SchemaFile,
+        warnings: &mut Vec<String>,
+    ) -> Result<StagedFile, Error> {
         warnings.extend(text.warnings);
-        let entry = write_small(self.files, name, &text.bytes)?.commit()?;
+        Ok(write_small(self.files, name, &text.bytes)?)
+    }
+
+    /// Gives the base tables' schema files their names.
+    pub fn commit_all(&self, tables: &mut [TableState]) -> Result<(), Error> {
+        for state in tables {
+            for staged in std::mem::take(&mut state.staged_schema) {
+                state.schema_files.push(self.commit(staged)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn commit(&self, staged: StagedFile) -> Result<FileEntry, Error> {
+        let entry = staged.commit()?;
         self.progress.add_file(entry.raw_bytes, entry.stored_bytes);
         Ok(entry)
     }

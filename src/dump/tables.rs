@@ -173,6 +173,8 @@ impl<'a> Journey<'a> {
         // Before the snapshots: what is altered between the two is found by the identities.
         self.write_schemas(extra, survey, &files, &mut tables)?;
         let (snapshot, sessions) = self.take_snapshot(extra, survey, &mut tables)?;
+        let schema = self.schema_writer(&files, &survey.catalog);
+        schema.commit_all(&mut tables)?;
         let now = read_catalog(self.config, extra)?;
         survey
             .warnings
@@ -189,7 +191,6 @@ impl<'a> Journey<'a> {
             cancel: self.cancel,
             progress: self.progress,
         };
-        let schema = self.schema_writer(&files, &survey.catalog);
         let chunk_options = |index| survey.plan.chunk_options(self.config, index);
         let mut others = OtherObjects::default();
         let result = with_workers(&shared, sessions, |channels| {
@@ -241,9 +242,10 @@ impl<'a> Journey<'a> {
             .map_err(|error| Error::server("reading the binlog position", error))?;
         let mut tables = self.table_states(survey);
         let files = self.file_options();
+        self.write_schemas(extra, survey, &files, &mut tables)?;
         let schema = self.schema_writer(&files, &survey.catalog);
         let others = schema.others(extra)?;
-        self.write_schemas(extra, survey, &files, &mut tables)?;
+        schema.commit_all(&mut tables)?;
         for state in &tables {
             state.job.progress.finish();
         }
@@ -275,7 +277,7 @@ impl<'a> Journey<'a> {
                 }
                 match schema.table(extra, &state.job.table) {
                     Ok(written) => {
-                        state.schema_files = written.files;
+                        state.staged_schema = written.files;
                         *definition = Some(written.definition);
                         survey.warnings.extend(written.warnings);
                     }

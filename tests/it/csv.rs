@@ -108,7 +108,7 @@ fn assert_rows(found: &[Row], expected: &[Row], database: &TestDb) {
                 String::from_utf8_lossy(cell.as_deref().unwrap_or_default()).into_owned()
             };
             // A FLOAT's digits say more than the server's text of it, which must only be the same number.
-            let number = |cell: &Option<Vec<u8>>| text(cell).parse::<f64>().map(|n| n as f32);
+            let number = |cell: &Option<Vec<u8>>| text(cell).parse::<f32>();
             let equal =
                 column.family == "float" && number(found).is_ok_and(|n| Ok(n) == number(expected));
             assert!(
@@ -130,9 +130,12 @@ fn load(session: &mut mysql::Conn, run: &Run, table: &str) {
     let slots: Vec<String> = columns
         .iter()
         .enumerate()
-        .map(|(number, column)| match hex.contains(&column.name) {
-            true => format!("@c{number}"),
-            false => identifier(&column.name),
+        .map(|(number, column)| {
+            if hex.contains(&column.name) {
+                format!("@c{number}")
+            } else {
+                identifier(&column.name)
+            }
         })
         .collect();
     let assignments: Vec<String> = columns
@@ -141,9 +144,10 @@ fn load(session: &mut mysql::Conn, run: &Run, table: &str) {
         .filter(|(_, column)| hex.contains(&column.name))
         .map(|(number, column)| format!("{} = UNHEX(@c{number})", identifier(&column.name)))
         .collect();
-    let set = match assignments.is_empty() {
-        true => String::new(),
-        false => format!("SET {}", assignments.join(", ")),
+    let set = if assignments.is_empty() {
+        String::new()
+    } else {
+        format!("SET {}", assignments.join(", "))
     };
     for name in data_files(run, table) {
         let content = run.read(&name);

@@ -44,8 +44,10 @@ fn round_trips(database: &TestDb) {
 /// Rows cut in small pieces, so that every key of every case is walked.
 #[test]
 fn every_case_comes_back_equal() {
-    // What they are about has tests of its own: a broken table, rows of 16 MB, hundreds of tables, accounts, a server's mode.
-    const ELSEWHERE: [&str; 5] = [
+    // What they are about has tests of its own: a broken table, rows of 16 MB, hundreds of tables, accounts, labels that the
+    // server does not tell.
+    const ELSEWHERE: [&str; 6] = [
+        "four-byte-characters",
         "unreadable-table",
         "very-wide-row",
         "many-tables",
@@ -77,4 +79,22 @@ fn every_case_comes_back_equal() {
         }
     }
     assert!(failures.is_empty(), "not equal:\n{}", failures.join("\n"));
+}
+
+/// Servers show `?` for a four-byte character in an ENUM's label, so its rows cannot come back; that must not go unsaid.
+#[test]
+#[ignore = "rdump does not say yet that the labels are lost"]
+fn labels_that_the_server_does_not_tell_are_named_in_a_warning() {
+    for server in Server::all() {
+        let Some(database) = TestDb::case(&server, "four-byte-characters") else {
+            continue;
+        };
+        let run = Rdump::dump(&server).database(database.name()).run();
+        let warnings = run.manifest()["warnings"].to_string();
+        assert!(
+            warnings.contains("`t`") && warnings.contains("`e`"),
+            "{}",
+            run.report()
+        );
+    }
 }

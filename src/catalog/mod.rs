@@ -159,11 +159,6 @@ impl Catalog {
     pub fn tables(&self) -> impl Iterator<Item = &Table> {
         self.databases.iter().flat_map(|database| &database.tables)
     }
-
-    /// How many there are.
-    pub fn table_count(&self) -> usize {
-        self.databases.iter().map(|d| d.tables.len()).sum()
-    }
 }
 
 impl Database {

@@ -300,7 +300,7 @@ impl Coordinator<'_> {
             self.fail(index, error.to_string());
             return Ok(());
         }
-        let what = format!("Dumping {}", self.tables[index].job.table.name);
+        let what = format!("dumping {}", self.tables[index].job.table.name);
         Err(Error::server(&what, error))
     }
 
@@ -316,7 +316,7 @@ impl Coordinator<'_> {
 
 fn gone() -> Error {
     Error::Request {
-        message: "The workers ended before their work did".to_owned(),
+        message: "the workers ended before their work did".to_owned(),
         hint: None,
     }
 }

@@ -6,6 +6,7 @@
 
 use super::config::DumpConfig;
 use super::plan::Plan;
+use crate::catalog::ident::quote;
 use crate::catalog::privileges::Privileges;
 use crate::catalog::table::Table;
 use crate::catalog::{Catalog, Kinds, Selection};
@@ -13,7 +14,7 @@ use crate::error::Error;
 use crate::format::Format;
 use crate::manifest::names::is_shortened;
 use crate::server::extra::ExtraConnection;
-use crate::server::flavor::{Flavor, Kind};
+use crate::server::flavor::Flavor;
 use crate::server::session::is_fixed_setting;
 
 /// Charsets in which every value the server lets in has a form in utf8mb4.
@@ -67,9 +68,7 @@ impl Survey {
         if matches!(config.format, Format::Csv(_)) {
             warnings.extend(catalog.tables().filter_map(loss_in_utf8));
         }
-        if flavor.kind == Kind::MariaDb {
-            warnings.extend(catalog.tables().filter_map(members_that_are_not_shown));
-        }
+        warnings.extend(catalog.tables().filter_map(members_that_are_not_shown));
         let plan = Plan::new(config, &mut catalog, &flavor)?;
         Ok(Self {
             keep_ddl_out: config.consistency.backup_lock || wanted.is_everything(),
@@ -151,19 +150,19 @@ fn loss_in_utf8(table: &Table) -> Option<String> {
     })
 }
 
-/// MariaDB shows characters outside the basic plane as `?` in the values of ENUM and SET (seen on 10.11 and 11.8), in every
-/// statement and view. A copy has `?` in their place, and rows that hold such a value come back with none.
+/// Servers show characters outside the basic plane as `?` in the values of ENUM and SET (seen on MariaDB and MySQL 9.7), in
+/// every statement and view. A copy has `?` in their place, and rows that hold such a value come back with none.
 fn members_that_are_not_shown(table: &Table) -> Option<String> {
     let doubtful: Vec<_> = table
         .columns
         .iter()
         .filter(|column| matches!(column.data_type.as_str(), "enum" | "set"))
         .filter(|column| column.column_type.contains('?'))
-        .map(|column| column.name.clone())
+        .map(|column| quote(&column.name))
         .collect();
     (!doubtful.is_empty()).then(|| {
         format!(
-            "the server shows characters it cannot name as ? in the values of {} of {}: rows that hold them are lost on loading",
+            "the values of {} of {} hold a ?, which servers also show for characters beyond the basic plane: rows with such a value lose it on loading",
             doubtful.join(", "),
             table.name
         )

@@ -97,7 +97,10 @@ impl<'a> Journey<'a> {
         let plan = survey.plan.dry_run(self.config, &mut extra)?;
         Ok(DumpReport {
             counts: self.progress.counts(),
-            views: survey.catalog.table_count() as u64,
+            views: {
+                let kinds = survey.catalog.tables().map(|table| table.kind);
+                kinds.filter(|kind| *kind == TableKind::View).count() as u64
+            },
             output: self.storage.describe(),
             consistency: self.config.consistency.mode,
             position: None,
@@ -375,7 +378,8 @@ impl<'a> Journey<'a> {
             let warning = format!("the binlog position is not known: {reason}");
             outcome.warnings.push(warning);
         }
-        let views = outcome.others.tables.len() as u64;
+        let kinds = outcome.others.tables.iter().map(|(_, kind, _)| *kind);
+        let views = kinds.filter(|kind| *kind == TableKind::View).count() as u64;
         let position = outcome.moment.position().map(ToString::to_string);
         let facts = Facts {
             config: self.config,

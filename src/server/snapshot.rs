@@ -109,7 +109,7 @@ impl SnapshotError {
         let text = match self {
             Self::Server(error) => return error.hint(),
             Self::Unavailable { .. } => {
-                "--consistency flush needs RELOAD; snapshot and lock need LOCK TABLES on the databases; none promises nothing. rdump --dry-run lists the privileges"
+                "wait for queries that stand in the way, or choose another mode: --consistency flush needs RELOAD; snapshot and lock need LOCK TABLES on the databases; none promises nothing. rdump --dry-run lists the privileges"
             }
             Self::Lost { .. } => {
                 "raise --spare-connections, or use --consistency lock if writers can wait"
@@ -222,11 +222,6 @@ impl Snapshot {
     /// The recorded moment.
     pub fn moment(&self) -> &Moment {
         &self.moment
-    }
-
-    /// Whether a lock is held that keeps the tables from changing.
-    pub fn holds_lock(&self) -> bool {
-        self.state().lock.is_some()
     }
 
     /// Gives the lock back, once the tables that need it are read. In `lock` mode it stays.

@@ -163,12 +163,14 @@ fn a_snapshot_that_garbage_collection_took_ends_the_run_with_a_hint() {
     });
     let run = dump(&server, &[]);
     run.assert_fails(1);
-    let reads = server.statements().concat();
-    // It is not retried: the rows are gone for good.
-    assert!(
-        reads.iter().filter(|sql| is_read(sql)).count() <= 2,
-        "{reads:#?}"
-    );
+    // Several workers may meet it, but no chunk is read twice: the rows are gone for good.
+    let mut reads = server.statements().concat();
+    reads.retain(|sql| is_read(sql));
+    let sent = reads.len();
+    reads.sort();
+    reads.dedup();
+    assert!(sent > 0);
+    assert_eq!(sent, reads.len(), "{reads:#?}");
     assert!(
         run.report().contains("tidb_gc_life_time"),
         "{}",

@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use mysql::{Conn, Opts, OptsBuilder};
@@ -220,7 +220,6 @@ impl Server {
         sql: &[u8],
         arguments: &[&str],
     ) -> Result<(), String> {
-        let _alone = self.alone();
         let mut child = self
             .client(database)
             .args(arguments)
@@ -264,21 +263,12 @@ impl Server {
         if let Some(rows) = rows {
             command.arg("--rows").arg(rows.to_string());
         }
-        let alone = self.alone();
         let output = command.output().expect("scripts/seed");
-        drop(alone);
         let complaint = String::from_utf8_lossy(&output.stderr);
         assert!(
             output.status.success(),
             "scripts/seed {schema}: {complaint}"
         );
-    }
-
-    /// MySQL's own dictionary deadlocks (1213) when several clients make tables at once, so one test loads after the other.
-    fn alone(&self) -> Option<MutexGuard<'static, ()>> {
-        static LOADING: Mutex<()> = Mutex::new(());
-        let mysql = !self.kind().is_mariadb();
-        mysql.then(|| LOADING.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Process id of the server, for a private one.

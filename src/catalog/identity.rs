@@ -47,11 +47,6 @@ impl Identity {
         };
         Some(change.to_owned())
     }
-
-    /// Whether TRUNCATE and EXCHANGE PARTITION can be told, which needs the PROCESS privilege.
-    pub fn sees_storage(&self) -> bool {
-        self.storage.is_some()
-    }
 }
 
 /// For the manifest.

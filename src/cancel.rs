@@ -95,6 +95,13 @@ impl CancelToken {
     }
 }
 
+impl Registration {
+    /// The token it is registered with.
+    pub fn token(&self) -> &CancelToken {
+        &self.token
+    }
+}
+
 impl Drop for Registration {
     fn drop(&mut self) {
         self.token.lock().retain(|(id, _)| *id != self.id);

@@ -1,7 +1,6 @@
 //! `Journey`: the steps of one run, with what they share.
 //!
 //! Owns the connections' lifetimes: the extra connection, the snapshot with its sessions, the reaper that outlives them all.
-//! What is abandoned on failure is handed to the reaper here.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -41,8 +40,6 @@ use crate::storage::Storage;
 
 /// How often the snapshots are taken anew after connection trouble; nothing has been read by then.
 const SNAPSHOT_TRIES: u32 = 5;
-/// The reaper has little time, so it gives up soon.
-const REAPER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// One run.
 pub struct Journey<'a> {
@@ -51,6 +48,8 @@ pub struct Journey<'a> {
     cancel: &'a CancelToken,
     storage: &'a dyn Storage,
     connector: Connector,
+    /// Waits at the end until the server has ended the sessions that were given up.
+    _reaper: Reaper,
     names: FileNames,
     started: OffsetDateTime,
 }
@@ -74,13 +73,15 @@ impl<'a> Journey<'a> {
         storage: &'a dyn Storage,
         started: OffsetDateTime,
     ) -> Self {
+        let mut connector = Connector::new(config.connection.clone(), cancel.clone())
+            .reading(row_text(&config.format));
         Self {
             config,
             progress,
             cancel,
             storage,
-            connector: Connector::new(config.connection.clone(), cancel.clone())
-                .reading(row_text(&config.format)),
+            _reaper: connector.start_reaper(),
+            connector,
             names: FileNames::new(
                 config.format.extension(),
                 config.compression.extension(),
@@ -145,9 +146,8 @@ impl<'a> Journey<'a> {
     pub fn tables(&self, clock: Instant) -> Result<DumpReport, Error> {
         let mut extra = self.extra();
         let mut survey = Survey::make(self.config, &mut extra)?;
-        let reaper = Reaper::start(self.uncancelled_connector());
         let outcome = if self.config.objects.data {
-            self.dump_data(&mut extra, &mut survey, &reaper)
+            self.dump_data(&mut extra, &mut survey)
         } else {
             self.dump_schemas(&mut extra, &mut survey)
         }?;
@@ -169,7 +169,6 @@ impl<'a> Journey<'a> {
         &self,
         extra: &mut ExtraConnection,
         survey: &mut Survey,
-        reaper: &Reaper,
     ) -> Result<Outcome, Error> {
         let mut tables = self.table_states(survey);
         let files = self.file_options();
@@ -189,7 +188,6 @@ impl<'a> Journey<'a> {
             format: &self.config.format,
             max_allowed_packet: survey.max_allowed_packet,
             snapshot: &snapshot,
-            reaper,
             retry: self.config.retry,
             cancel: self.cancel,
             progress: self.progress,
@@ -215,23 +213,15 @@ impl<'a> Journey<'a> {
             .run(&channels)
         });
         let (mode, moment) = (snapshot.mode(), snapshot.moment().clone());
-        let held = snapshot.abandon();
-        match result.and_then(|done| done) {
-            Ok(()) => Ok(Outcome {
-                mode,
-                moment,
-                others,
-                tables,
-                inconsistent: std::mem::take(&mut survey.plan.inconsistent),
-                warnings: std::mem::take(&mut survey.warnings),
-            }),
-            Err(error) => {
-                for id in held {
-                    reaper.end(id);
-                }
-                Err(error)
-            }
-        }
+        result.and_then(|done| done)?;
+        Ok(Outcome {
+            mode,
+            moment,
+            others,
+            tables,
+            inconsistent: std::mem::take(&mut survey.plan.inconsistent),
+            warnings: std::mem::take(&mut survey.warnings),
+        })
     }
 
     /// `--no-data`: the statements that make the objects, and nothing that needs a snapshot.
@@ -405,14 +395,6 @@ impl<'a> Journey<'a> {
 
     fn extra(&self) -> ExtraConnection {
         ExtraConnection::new(self.connector.clone(), self.config.retry)
-    }
-
-    fn uncancelled_connector(&self) -> Connector {
-        let mut options = self.config.connection.clone();
-        options.connect_timeout = options.connect_timeout.min(REAPER_TIMEOUT);
-        options.read_timeout = REAPER_TIMEOUT;
-        options.first_row_timeout = REAPER_TIMEOUT;
-        Connector::new(options, CancelToken::new())
     }
 
     fn file_options(&self) -> FileOptions<'a> {

@@ -18,7 +18,6 @@ use crate::manifest::{DataEntry, FileEntry};
 use crate::progress::{Attempt, Progress};
 use crate::retry::{RetryPolicy, chance};
 use crate::server::error::{Reach, ServerError, chain};
-use crate::server::reaper::Reaper;
 use crate::server::session::Session;
 use crate::server::snapshot::{Snapshot, SnapshotError};
 use crate::storage::StorageError;
@@ -37,8 +36,6 @@ pub struct Shared<'a> {
     pub max_allowed_packet: u64,
     /// The snapshot.
     pub snapshot: &'a Snapshot,
-    /// Ends what is given up.
-    pub reaper: &'a Reaper,
     /// How often a chunk is tried.
     pub retry: RetryPolicy,
     /// Stops everything.
@@ -119,9 +116,6 @@ impl<'a> Worker<'a> {
                 break;
             }
         }
-        if self.shared.cancel.is_cancelled() {
-            self.give_up_session();
-        }
     }
 
     /// Tries a chunk until it is done, its attempts are used up, or trying is pointless.
@@ -200,12 +194,12 @@ impl<'a> Worker<'a> {
     fn attempt(&mut self, job: &Job, reports: &Sender<Report>) -> Result<Done, AttemptError> {
         let session = match &mut self.session {
             Some(session) => session,
-            None => self.session.insert(
-                self.shared
-                    .snapshot
-                    .rejoin()
-                    .map_err(AttemptError::Rejoin)?,
-            ),
+            None => {
+                let fresh = self.shared.snapshot.rejoin();
+                let fresh = fresh.map_err(AttemptError::Rejoin)?;
+                log::info!("connection {} goes on {}", fresh.id(), job.doing());
+                self.session.insert(fresh)
+            }
         };
         let chunk = read(self.shared, session, &mut self.scratch, job)?;
         if let Err(error) = session.release_tables() {
@@ -236,7 +230,7 @@ impl<'a> Worker<'a> {
     /// Leaves the session and has it ended on the server.
     fn give_up_session(&mut self) {
         if let Some(session) = self.session.take() {
-            self.shared.reaper.end(session.abandon());
+            session.abandon();
         }
     }
 }

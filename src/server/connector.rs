@@ -5,15 +5,15 @@
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mysql::{ClientIdentity, Conn, DriverError, Opts, OptsBuilder, SslOpts};
 
 use super::error::{ServerError, io_cause};
-use super::flavor::Flavor;
-use super::session::{Purpose, RowText, Session};
+use super::reaper::{Reaper, ReaperHandle};
+use super::session::{Known, Purpose, RowText, Session};
 use super::socket::SessionSocket;
 use super::{ConnectOptions, TlsMode};
 use crate::cancel::{CancelToken, Interrupt};
@@ -26,6 +26,8 @@ const KEEPALIVE_INTERVAL_SECONDS: u32 = 10;
 const KEEPALIVE_PROBES: u32 = 3;
 /// How often a connect in progress looks whether the run is cancelled.
 const CANCEL_LOOK: Duration = Duration::from_millis(50);
+/// The reaper has little time, so it gives up soon.
+const REAPER_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long sent bytes may stay unacknowledged (`TCP_USER_TIMEOUT`).
 const USER_TIMEOUT_MS: u32 = 60_000;
 
@@ -34,8 +36,16 @@ const USER_TIMEOUT_MS: u32 = 60_000;
 pub struct Connector {
     options: Arc<ConnectOptions>,
     cancel: CancelToken,
-    flavor: Arc<OnceLock<Flavor>>,
+    known: Arc<Known>,
+    reaper: Option<ReaperHandle>,
     row_text: RowText,
+}
+
+/// What the connecting thread tells.
+enum News {
+    /// An address is tried; the connect timeout begins anew.
+    Trying,
+    Ended(Box<Result<Conn, ServerError>>),
 }
 
 impl Connector {
@@ -44,9 +54,25 @@ impl Connector {
         Self {
             options: Arc::new(options),
             cancel,
-            flavor: Arc::default(),
+            known: Arc::default(),
+            reaper: None,
             row_text: RowText::Own,
         }
+    }
+
+    /// A reaper for the sessions of this connector; from now on they hand themselves over.
+    pub fn start_reaper(&mut self) -> Reaper {
+        let mut options = ConnectOptions::clone(&self.options);
+        options.connect_timeout = options.connect_timeout.min(REAPER_TIMEOUT);
+        options.read_timeout = REAPER_TIMEOUT;
+        options.first_row_timeout = REAPER_TIMEOUT;
+        let reaper = Reaper::start(Self {
+            options: Arc::new(options),
+            cancel: CancelToken::new(),
+            ..self.clone()
+        });
+        self.reaper = Some(reaper.handle());
+        reaper
     }
 
     /// The same connector, whose sessions read the text of rows in that charset.
@@ -79,26 +105,35 @@ impl Connector {
         let registration = self
             .cancel
             .register(Arc::clone(&socket) as Arc<dyn Interrupt>);
-        let mut session = Session::new(connection, socket, registration, &self.options);
+        let reaper = self.reaper.clone();
+        let mut session = Session::new(connection, socket, registration, reaper, &self.options);
         let variables = &self.options.session_variables;
-        session.configure(&self.flavor, variables, purpose, self.row_text)?;
+        session.configure(&self.known, variables, purpose, self.row_text)?;
         session.raise_waits(&self.options).map_err(lost)?;
         Ok(session)
     }
 
-    /// Connects on a thread of its own, since a connect, a handshake and a look-up of a name hear no cancellation. What comes
-    /// too late is dropped there.
+    /// Connects on a thread of its own, since a connect, a handshake and a look-up of a name hear no cancellation, and a
+    /// handshake may come in drops, each within the time limit. What comes too late is dropped there.
     fn connect_interruptibly(&self) -> Result<Conn, ServerError> {
         let (sender, receiver) = mpsc::channel();
         let connector = self.clone();
         std::thread::spawn(move || {
-            // Nobody listens any more if the run was cancelled.
-            sender.send(connector.connect()).ok();
+            // Nobody listens any more if it took too long or the run was cancelled.
+            let ended = connector.connect(|| drop(sender.send(News::Trying)));
+            sender.send(News::Ended(Box::new(ended))).ok();
         });
+        let mut begun = Instant::now();
         loop {
             match receiver.recv_timeout(CANCEL_LOOK) {
-                Ok(connected) => return connected,
-                Err(RecvTimeoutError::Timeout) if !self.cancel.is_cancelled() => {}
+                Ok(News::Ended(ended)) => return *ended,
+                Ok(News::Trying) => begun = Instant::now(),
+                Err(RecvTimeoutError::Timeout) if !self.cancel.is_cancelled() => {
+                    if begun.elapsed() > self.options.connect_timeout + CANCEL_LOOK {
+                        let source = io::ErrorKind::TimedOut.into();
+                        return Err(ServerError::connect(self.server(), &source));
+                    }
+                }
                 Err(_) => {
                     let source = io::Error::new(io::ErrorKind::Interrupted, "interrupted");
                     return Err(ServerError::connect(self.server(), &source));
@@ -108,7 +143,7 @@ impl Connector {
     }
 
     /// Tries every address of the host in turn; the `mysql` crate would try the first one only (io/tcp.rs).
-    fn connect(&self) -> Result<Conn, ServerError> {
+    fn connect(&self, trying: impl Fn()) -> Result<Conn, ServerError> {
         let options = &self.options;
         let base = self.driver_options();
         // The crate checks the certificate against the host it connects to, so here it must get the name.
@@ -121,6 +156,7 @@ impl Connector {
                 .clone()
                 .ip_or_hostname(Some(address.ip().to_string()))
                 .tcp_port(address.port());
+            trying();
             match self.connect_once(opts) {
                 Err(error @ ServerError::Connect { .. }) => failure = Some(error),
                 done => return done,

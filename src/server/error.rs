@@ -38,6 +38,16 @@ pub enum ServerError {
         /// The server's text.
         message: String,
     },
+    /// The address leads to another server than before.
+    #[error(
+        "the address led to {first} before and leads to {now} now, whose rows are of another moment"
+    )]
+    OtherServer {
+        /// The server that the first connection reached.
+        first: String,
+        /// The one that this connection reached.
+        now: String,
+    },
     /// TLS was asked for and could not be had.
     #[error("no TLS connection to {server}: {reason}")]
     Tls {
@@ -147,7 +157,11 @@ impl ServerError {
         match self {
             // A name that does not resolve will not resolve in ten seconds either.
             Self::Connect { source, .. } if source.kind() == io::ErrorKind::NotFound => Reach::Run,
-            Self::Connect { .. } | Self::Lost { .. } | Self::Protocol { .. } => Reach::Attempt,
+            // A load balancer may lead the next one back to the first server.
+            Self::Connect { .. }
+            | Self::Lost { .. }
+            | Self::Protocol { .. }
+            | Self::OtherServer { .. } => Reach::Attempt,
             Self::Tls { .. } | Self::Hidden { .. } => Reach::Run,
             Self::Refused { code, message, .. } | Self::Statement { code, message, .. } => {
                 reach_of(*code, message)
@@ -208,6 +222,9 @@ impl ServerError {
             }
             (Self::Connect { .. }, _) => {
                 "check --host and --port, and that the server listens there"
+            }
+            (Self::OtherServer { .. }, _) => {
+                "give --host the address of one server, not of a load balancer"
             }
             (Self::Tls { .. }, _) => {
                 "check --ca, --cert and --key, or use --ssl-mode DISABLED on a network you trust"

@@ -250,9 +250,4 @@ impl HeldLock {
         lock.take_instance_lock()?;
         Ok(lock.instance.then_some(lock))
     }
-
-    /// Leaves the connection for good without a word to the server; returns its id.
-    pub(super) fn abandon(self) -> u64 {
-        self.session.abandon()
-    }
 }

@@ -9,6 +9,7 @@ pub mod error;
 pub mod extra;
 pub mod flavor;
 mod lock;
+mod origin;
 pub mod position;
 pub mod reaper;
 pub mod rows;

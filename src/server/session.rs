@@ -1,12 +1,13 @@
 //! `Session`: an open connection, and everything that is said over it.
 //!
 //! Owns the settings every session gets, first or rebuilt, in one place (`configure`). A
-//! session that failed in mid-result is broken and says so; it is never used again. Which session stands in which
-//! snapshot it leaves to `snapshot.rs`, who ends sessions on the server to the coordinator.
+//! session that failed in mid-result is broken and says so; it is never used again. A session that is dropped broken, or
+//! while the run is cancelled, is handed to the reaper, which ends it on the server. Which session stands in which
+//! snapshot it leaves to `snapshot.rs`.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mysql::Conn;
 
@@ -14,6 +15,8 @@ use super::ConnectOptions;
 use super::driver::{DriverRows, Waits};
 use super::error::ServerError;
 use super::flavor::{Flavor, Kind};
+use super::origin::Origin;
+use super::reaper::{Abandoned, ReaperHandle};
 use super::rows::RowSource;
 use super::socket::SessionSocket;
 use crate::cancel::{Interrupt, Registration};
@@ -47,9 +50,11 @@ pub enum RowText {
 pub struct Session {
     connection: Conn,
     socket: Arc<SessionSocket>,
-    _registration: Registration,
+    registration: Registration,
+    reaper: Option<ReaperHandle>,
     waits: Waits,
     ping_wait: Duration,
+    opened: Instant,
     id: u64,
     flavor: Flavor,
     broken: bool,
@@ -109,14 +114,17 @@ impl Session {
         connection: Conn,
         socket: Arc<SessionSocket>,
         registration: Registration,
+        reaper: Option<ReaperHandle>,
         options: &ConnectOptions,
     ) -> Self {
         Self {
             connection,
             socket,
-            _registration: registration,
+            registration,
+            reaper,
             waits: Waits::all(options.connect_timeout),
             ping_wait: options.connect_timeout,
+            opened: Instant::now(),
             id: 0,
             flavor: Flavor::parse("", ""),
             broken: false,
@@ -137,18 +145,21 @@ impl Session {
     /// The one place where a session gets its settings (DESIGN.md section 5).
     pub(super) fn configure(
         &mut self,
-        known: &OnceLock<Flavor>,
+        known: &Known,
         variables: &[(String, String)],
         purpose: Purpose,
         text: RowText,
     ) -> Result<(), ServerError> {
         let doing = "setting up a session";
         // A proxy's handshake may name another connection than the server's own.
-        let row = self.rows(
-            "SELECT CONNECTION_ID(), @@version, @@version_comment",
+        let row = self.first(
+            &format!(
+                "SELECT CONNECTION_ID(), @@version, @@version_comment, {}",
+                Origin::COLUMNS
+            ),
             doing,
         )?;
-        let row = row.first().cloned().unwrap_or(TextRow(Vec::new()));
+        let row = row.unwrap_or(TextRow(Vec::new()));
         self.id = row.number(0).unwrap_or_default();
         let parse = || {
             Flavor::parse(
@@ -156,7 +167,10 @@ impl Session {
                 &row.text(2).unwrap_or_default(),
             )
         };
-        self.flavor = known.get_or_init(parse).clone();
+        self.flavor = known.flavor.get_or_init(parse).clone();
+        if self.flavor.kind != Kind::TiDb {
+            known.check_origin(Origin::of(&row, 3))?;
+        }
         // First, so that none of them can undo what lossless reading depends on.
         for (name, value) in variables {
             self.execute(
@@ -315,10 +329,57 @@ impl Session {
         }
     }
 
-    /// Leaves the session for good without a word to the server; returns its id for [`Session::kill`].
-    pub fn abandon(self) -> u64 {
+    /// How long the server has been running, in seconds; `None` if it does not tell.
+    pub(super) fn uptime_seconds(&mut self) -> Result<Option<u64>, ServerError> {
+        let row = self.first(
+            "SHOW GLOBAL STATUS LIKE 'Uptime'",
+            "asking how long the server has been running",
+        )?;
+        Ok(row.and_then(|row| row.number(1)))
+    }
+
+    /// Leaves the session for good without a word to the server, and has it ended there.
+    pub fn abandon(mut self) {
+        self.broken = true;
+    }
+}
+
+impl Drop for Session {
+    /// A session that can still be talked to is closed by the driver with a word to the server. Any other one would stay
+    /// there for as long as its statement runs, or as the server waits for its network.
+    fn drop(&mut self) {
+        if !self.broken && !self.registration.token().is_cancelled() {
+            return;
+        }
         self.socket.interrupt();
-        self.id
+        if let Some(reaper) = &self.reaper
+            && self.id != 0
+        {
+            reaper.end(Abandoned {
+                id: self.id,
+                opened: self.opened,
+            });
+        }
+    }
+}
+
+/// What the first session learned of the server; all others check it.
+#[derive(Default)]
+pub(super) struct Known {
+    flavor: OnceLock<Flavor>,
+    origin: OnceLock<Origin>,
+}
+
+impl Known {
+    fn check_origin(&self, origin: Origin) -> Result<(), ServerError> {
+        let first = self.origin.get_or_init(|| origin.clone());
+        if *first == origin {
+            return Ok(());
+        }
+        Err(ServerError::OtherServer {
+            first: first.to_string(),
+            now: origin.to_string(),
+        })
     }
 }
 

@@ -269,17 +269,6 @@ impl Snapshot {
         }
     }
 
-    /// The ids of the sessions and locks that are still held, to be ended on the server when the run is given up.
-    pub fn abandon(self) -> Vec<u64> {
-        let state = self
-            .state
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
-        let locks = state.lock.into_iter().chain(state.instance_lock);
-        let spares = state.spares.into_iter().map(Session::abandon);
-        spares.chain(locks.map(HeldLock::abandon)).collect()
-    }
-
     /// A session that sees the recorded moment, in place of one that died.
     pub fn rejoin(&self) -> Result<Session, SnapshotError> {
         let mut state = self.state();

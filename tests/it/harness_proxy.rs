@@ -147,6 +147,17 @@ fn only_the_chosen_connections_are_refused() {
 }
 
 #[test]
+fn only_the_first_connection_past_a_byte_is_struck() {
+    let (port, _ended) = fountain();
+    let proxy = Proxy::to_port(port);
+    proxy.inject(Fault::Finish, Trigger::first_past(MIB));
+    let mut idle = connect(&proxy);
+    assert_eq!(drain(&mut connect(&proxy)), (MIB, None));
+    idle.read_exact(&mut vec![0; 2 << 20]).unwrap();
+    assert_eq!(proxy.counters().faults, 1);
+}
+
+#[test]
 fn strike_resets_a_connection_whose_client_reads_nothing() {
     let (port, ended) = fountain();
     let proxy = Proxy::to_port(port);

@@ -58,6 +58,11 @@ impl Rdump {
         self
     }
 
+    /// A unix socket in place of host and port: the server's own or a proxy's.
+    pub fn socket(self, path: &Path) -> Self {
+        self.args([OsString::from("-S"), path.into()])
+    }
+
     /// Another program in rdump's place, for the harness's own tests.
     pub fn program(mut self, path: &str) -> Self {
         self.program = path.into();

@@ -9,6 +9,7 @@ mod stream;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -45,6 +46,7 @@ pub struct Trigger {
 enum Which {
     Each(u64),
     Only(u64),
+    FirstPast,
 }
 
 impl Trigger {
@@ -68,6 +70,14 @@ impl Trigger {
         }
     }
 
+    /// The connection that is the first to have carried so many bytes, and no other.
+    pub fn first_past(bytes: u64) -> Self {
+        Self {
+            connection: Which::FirstPast,
+            after_bytes: bytes,
+        }
+    }
+
     pub fn after_bytes(mut self, bytes: u64) -> Self {
         self.after_bytes = bytes;
         self
@@ -77,6 +87,7 @@ impl Trigger {
         match self.connection {
             Which::Each(k) => number.is_multiple_of(k),
             Which::Only(k) => number == k,
+            Which::FirstPast => true,
         }
     }
 }
@@ -135,6 +146,24 @@ struct Rule {
     fault: Fault,
     trigger: Trigger,
     connections_seen: u64,
+    /// Whether the only connection it may strike was struck.
+    spent: Arc<AtomicBool>,
+}
+
+/// A fault that waits for one connection.
+struct Planned {
+    after_bytes: u64,
+    fault: Fault,
+    /// Shared with other connections of which only the first is struck.
+    spent: Option<Arc<AtomicBool>>,
+}
+
+impl Planned {
+    /// Whether the fault may strike now; asked once, when its byte is reached.
+    fn take(&self) -> bool {
+        let spent = self.spent.as_ref();
+        !spent.is_some_and(|spent| spent.swap(true, Ordering::SeqCst))
+    }
 }
 
 impl Proxy {
@@ -179,6 +208,7 @@ impl Proxy {
             fault,
             trigger,
             connections_seen: 0,
+            spent: Arc::default(),
         };
         self.shared.state.lock().unwrap().rules.push(rule);
     }
@@ -243,7 +273,7 @@ fn accept(listener: &Listener, target: &Target, shared: &Arc<Shared>) {
             let faults = faults_of_next_connection(&mut state);
             if faults
                 .iter()
-                .any(|(_, fault)| matches!(fault, Fault::Refuse))
+                .any(|planned| matches!(planned.fault, Fault::Refuse))
             {
                 state.counters.faults += 1;
                 client.reset_on_close();
@@ -261,14 +291,19 @@ fn accept(listener: &Listener, target: &Target, shared: &Arc<Shared>) {
 }
 
 /// By the byte at which they strike.
-fn faults_of_next_connection(state: &mut State) -> Vec<(u64, Fault)> {
+fn faults_of_next_connection(state: &mut State) -> Vec<Planned> {
     let mut faults = Vec::new();
     for rule in &mut state.rules {
         rule.connections_seen += 1;
         if rule.trigger.meets(rule.connections_seen) {
-            faults.push((rule.trigger.after_bytes, rule.fault));
+            let once = matches!(rule.trigger.connection, Which::FirstPast);
+            faults.push(Planned {
+                after_bytes: rule.trigger.after_bytes,
+                fault: rule.fault,
+                spent: once.then(|| Arc::clone(&rule.spent)),
+            });
         }
     }
-    faults.sort_by_key(|(after_bytes, _)| *after_bytes);
+    faults.sort_by_key(|planned| planned.after_bytes);
     faults
 }

@@ -6,12 +6,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::stream::{Stream, is_tick};
-use super::{Fault, Shared};
+use super::{Fault, Planned, Shared};
 
 const FOR_EVER: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Starts the pumps. `faults` are sorted by the byte at which they strike.
-pub fn open(client: Stream, server: Stream, faults: Vec<(u64, Fault)>, shared: &Arc<Shared>) {
+pub fn open(client: Stream, server: Stream, faults: Vec<Planned>, shared: &Arc<Shared>) {
     if client.prepare().and_then(|()| server.prepare()).is_err() {
         return;
     }
@@ -150,7 +150,7 @@ impl Connection {
 /// The pump from server to client, where faults strike.
 struct ToClient {
     connection: Arc<Connection>,
-    faults: Vec<(u64, Fault)>,
+    faults: Vec<Planned>,
     strikes_seen: u64,
     /// Bytes per second.
     rate: Option<u64>,
@@ -187,7 +187,7 @@ impl ToClient {
         let until_fault = self
             .faults
             .first()
-            .map_or(u64::MAX, |(after_bytes, _)| after_bytes - self.passed);
+            .map_or(u64::MAX, |planned| planned.after_bytes - self.passed);
         let by_rate = self.rate.map_or(u64::MAX, |rate| (rate / 20).max(1));
         usize::try_from(until_fault.min(by_rate)).map_or(most, |room| room.min(most))
     }
@@ -237,13 +237,18 @@ impl ToClient {
             self.strikes_seen = state.strikes;
             state.struck?
         } else {
-            let (after_bytes, _) = self.faults.first()?;
-            if *after_bytes > self.passed {
-                return None;
+            loop {
+                if self.faults.first()?.after_bytes > self.passed {
+                    return None;
+                }
+                let planned = self.faults.remove(0);
+                if planned.take() {
+                    break planned.fault;
+                }
             }
-            self.faults.remove(0).1
         };
-        state.counters.faults += 1;
+        // A slow line is no fault yet.
+        state.counters.faults += u64::from(!matches!(fault, Fault::Throttle(_)));
         self.connection.shared.changed.notify_all();
         Some(fault)
     }

@@ -193,8 +193,8 @@ impl Privileges {
     }
 }
 
-/// The narrowest right that shows the bodies of all routines.
-fn routine_right(flavor: &Flavor, database: &str) -> (&'static str, String) {
+/// The narrowest right that shows the bodies of all routines, and on what it is granted.
+pub fn routine_right(flavor: &Flavor, database: &str) -> (&'static str, String) {
     match flavor.kind {
         Kind::MySql if flavor.version >= (8, 0, 20) => ("SHOW_ROUTINE", "*.*".to_owned()),
         Kind::MariaDb if flavor.version >= (11, 3, 0) => {

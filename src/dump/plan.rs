@@ -6,6 +6,7 @@
 use super::config::{ConsistencyMode, DumpConfig};
 use super::report::{DryRun, PlannedTable};
 use crate::catalog::Catalog;
+use crate::catalog::privileges::routine_right;
 use crate::catalog::table::{Table, TableKind};
 use crate::chunk::{ChunkOptions, SessionProbe, TablePlanner};
 use crate::error::Error;
@@ -77,6 +78,7 @@ impl Plan {
     pub fn dry_run(
         &self,
         config: &DumpConfig,
+        flavor: &Flavor,
         extra: &mut ExtraConnection,
     ) -> Result<DryRun, Error> {
         let mut tables = Vec::new();
@@ -101,7 +103,7 @@ impl Plan {
         }
         Ok(DryRun {
             tables,
-            privileges: needed_privileges(config),
+            privileges: needed_privileges(config, flavor),
         })
     }
 
@@ -141,7 +143,8 @@ fn too_large_to_lock(tables: &[Table], bytes: u64) -> Error {
     }
     Error::Request {
         message: format!(
-            "{bytes} bytes of tables without snapshots are too much to be read under a lock: {}",
+            "{} MB of tables without snapshots are too much to be read under a lock: {}",
+            bytes.div_ceil(1_000_000),
             names.join(", ")
         ),
         hint: Some(
@@ -152,8 +155,10 @@ fn too_large_to_lock(tables: &[Table], bytes: u64) -> Error {
 }
 
 /// What the account needs for this dump, as GRANT names it.
-fn needed_privileges(config: &DumpConfig) -> Vec<String> {
+fn needed_privileges(config: &DumpConfig, flavor: &Flavor) -> Vec<String> {
     let objects = &config.objects;
+    let (routines, on) = routine_right(flavor, "…");
+    let routines = format!("{routines} on {on} (others' routines)");
     let mode = config.consistency.mode;
     let locks = matches!(
         mode,
@@ -168,10 +173,16 @@ fn needed_privileges(config: &DumpConfig) -> Vec<String> {
         (flushes && objects.data, "RELOAD (flush)"),
         (locks && objects.data, "LOCK TABLES (lock, snapshot)"),
         (true, "REPLICATION CLIENT (binlog position)"),
+        (true, "PROCESS (to notice TRUNCATE)"),
         (
-            objects.routines,
-            "SHOW_ROUTINE, or SELECT on mysql.proc (routine bodies)",
+            flavor.has_instance_backup_lock() && objects.data,
+            "BACKUP_ADMIN (keeps DDL out)",
         ),
+        (
+            flavor.has_binlog_snapshot() && objects.data,
+            "BINLOG ADMIN (lets DDL in early)",
+        ),
+        (objects.routines, routines.as_str()),
     ]
     .into_iter()
     .filter(|(needed, _)| *needed)

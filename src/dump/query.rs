@@ -6,7 +6,6 @@
 use super::config::DumpConfig;
 use super::pipe::{ChunkWriter, FileOptions, Scratch, StagedFile};
 use crate::catalog::column::CellKind;
-use crate::catalog::ident::text_literal;
 use crate::error::Error;
 use crate::format::EncodedColumn;
 use crate::manifest::names::FileNames;
@@ -81,19 +80,19 @@ pub fn dump(
     }
 }
 
-/// A dump changes nothing: the server refuses what writes, and what is more than one statement.
-fn confine(session: &mut Session, query: &str) -> Result<(), ServerError> {
-    // MySQL prepares no hex literal, but a variable.
-    session.execute(&format!("SET @rdump = {}", text_literal(query)), DOING)?;
-    session.execute("PREPARE rdump FROM @rdump", DOING)?;
-    session.execute("DEALLOCATE PREPARE rdump", DOING)?;
+/// A dump changes nothing: what is more than one statement, or has no result, is refused before it runs (DDL would end the
+/// read-only transaction by itself), and the server refuses what writes.
+fn confine(session: &mut Session, query: &str) -> Result<(), QueryError> {
+    if !session.has_result(query, DOING)? {
+        return Err(QueryError::NoResult);
+    }
     match session.execute("START TRANSACTION READ ONLY", DOING) {
         // TiDB has no such transactions.
         Err(error @ ServerError::Statement { .. }) if !error.is_transient() => {
             log::debug!("{error}");
             Ok(())
         }
-        started => started,
+        started => Ok(started?),
     }
 }
 
@@ -108,9 +107,6 @@ fn read(
     let mut session = connector.open(Purpose::Rows)?;
     confine(&mut session, query)?;
     let mut rows = session.stream(query, DOING)?;
-    if rows.columns().is_empty() {
-        return Err(QueryError::NoResult);
-    }
     let columns = rows
         .columns()
         .iter()

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::format::Format;
 use crate::manifest::names::is_shortened;
 use crate::server::extra::ExtraConnection;
-use crate::server::flavor::Flavor;
+use crate::server::flavor::{Flavor, Kind};
 use crate::server::session::is_fixed_setting;
 
 /// Charsets in which every value the server lets in has a form in utf8mb4.
@@ -43,6 +43,16 @@ impl Survey {
     /// Reads what there is and decides what is to be read, in which order.
     pub fn make(config: &DumpConfig, extra: &mut ExtraConnection) -> Result<Self, Error> {
         let flavor = flavor(extra)?;
+        if config.consistency.snapshot.is_some() && flavor.kind != Kind::TiDb {
+            return Err(Error::Request {
+                message: format!(
+                    "--snapshot reads the past, which only TiDB keeps; this server is {flavor}"
+                ),
+                hint: Some(
+                    "leave --snapshot out: the dump stands at the present moment".to_owned(),
+                ),
+            });
+        }
         let wanted = &config.selection;
         let mut catalog = read_catalog(config, extra)?;
         if !catalog.unknown.is_empty() {
@@ -70,6 +80,9 @@ impl Survey {
         }
         warnings.extend(catalog.tables().filter_map(members_that_are_not_shown));
         let plan = Plan::new(config, &mut catalog, &flavor)?;
+        warnings.extend(plan.inconsistent.iter().map(|table| {
+            format!("{table} has no snapshots, so it is read as it changes, and may be torn")
+        }));
         Ok(Self {
             keep_ddl_out: config.consistency.backup_lock || wanted.is_everything(),
             catalog,

@@ -95,7 +95,9 @@ impl<'a> Journey<'a> {
     pub fn dry_run(&self, clock: Instant) -> Result<DumpReport, Error> {
         let mut extra = self.extra();
         let survey = Survey::make(self.config, &mut extra)?;
-        let plan = survey.plan.dry_run(self.config, &mut extra)?;
+        let plan = survey
+            .plan
+            .dry_run(self.config, &survey.flavor, &mut extra)?;
         Ok(DumpReport {
             counts: self.progress.counts(),
             views: {
@@ -175,6 +177,12 @@ impl<'a> Journey<'a> {
         // Before the snapshots: what is altered between the two is found by the identities.
         self.write_schemas(extra, survey, &files, &mut tables)?;
         let (snapshot, sessions) = self.take_snapshot(extra, survey, &mut tables)?;
+        log::debug!(
+            "{} sessions in a snapshot by {} at {}",
+            sessions.len(),
+            snapshot.mode().name(),
+            snapshot.moment()
+        );
         let schema = self.schema_writer(&files, &survey.catalog);
         schema.commit_all(&mut tables)?;
         let now = read_catalog(self.config, extra)?;

@@ -192,19 +192,20 @@ impl<'a> Worker<'a> {
 
     /// Reads the chunk once. Its files have their names only when all its rows are there.
     fn attempt(&mut self, job: &Job, reports: &Sender<Report>) -> Result<Done, AttemptError> {
-        let session = match &mut self.session {
-            Some(session) => session,
-            None => {
-                let fresh = self.shared.snapshot.rejoin();
-                let fresh = fresh.map_err(AttemptError::Rejoin)?;
-                log::info!("connection {} goes on {}", fresh.id(), job.doing());
-                self.session.insert(fresh)
-            }
+        let session = if let Some(session) = &mut self.session {
+            session
+        } else {
+            let fresh = self.shared.snapshot.rejoin();
+            let fresh = fresh.map_err(AttemptError::Rejoin)?;
+            log::info!("connection {} goes on {}", fresh.id(), job.doing());
+            self.session.insert(fresh)
         };
         let chunk = read(self.shared, session, &mut self.scratch, job)?;
         if let Err(error) = session.release_tables() {
             // All rows are here; the next chunk gets another session.
-            log::info!("{}", chain(&error));
+            if !self.shared.cancel.is_cancelled() {
+                log::info!("{}", chain(&error));
+            }
             self.give_up_session();
         }
         if let Some(row) = chunk.oversized {
@@ -221,6 +222,7 @@ impl<'a> Worker<'a> {
             .map(StagedFile::commit)
             .collect::<Result<_, _>>()?;
         chunk.attempt.keep();
+        log::debug!("done {}", job.doing());
         Ok(Done {
             files,
             binary_columns: chunk.binary_columns,

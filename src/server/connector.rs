@@ -110,6 +110,7 @@ impl Connector {
         let variables = &self.options.session_variables;
         session.configure(&self.known, variables, purpose, self.row_text)?;
         session.raise_waits(&self.options).map_err(lost)?;
+        log::debug!("connection {} to {} is open", session.id(), self.server());
         Ok(session)
     }
 
@@ -213,8 +214,10 @@ impl Connector {
                 ServerError::Refused {
                     server,
                     code: 2059,
+                    // For an account that is not there MySQL names the plug-in of any other one, to hide that.
                     message: format!(
-                        "the account uses the authentication plug-in {name}, which rdump does not have"
+                        "the account {} uses the authentication plug-in {name}, which rdump does not have, or does not exist",
+                        self.options.user
                     ),
                 }
             }

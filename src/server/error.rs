@@ -205,8 +205,8 @@ impl ServerError {
             (_, Some(1045)) => {
                 "check user name and password; the password comes from -p, RDUMP_PASSWORD, MYSQL_PWD or ~/.my.cnf"
             }
-            (_, Some(1040 | 1203)) => {
-                "lower --threads or --spare-connections, or raise max_connections on the server"
+            (_, Some(1040 | 1203 | 1226)) => {
+                "lower --threads or --spare-connections, or raise max_connections on the server or the account's own limit"
             }
             (_, Some(3024 | 1969)) => {
                 "a statement time limit ended the query; allow this account to set max_execution_time / max_statement_time to 0"
@@ -254,6 +254,8 @@ fn reach_of(code: u16, message: &str) -> Reach {
     match code {
         // Connections: too many (1040, 1203), shutdown, network read and write errors, killed, gone away, lost, idle.
         1040 | 1053 | 1158..=1161 | 1203 | 1317 | 1927 | 2006 | 2013 | 4031 => Reach::Attempt,
+        // An account's own limit on connections, as 1203; its limits on statements an hour have the same code.
+        1226 if message.contains("max_user_connections") => Reach::Attempt,
         // Lock wait, deadlock.
         1205 | 1213 => Reach::Attempt,
         // TiDB: write conflict, transaction retryable, schema expired or changed, PD and TiKV busy or away.
@@ -292,6 +294,18 @@ mod tests {
         for code in [1044, 1045, 1049, 1064, 1142, 1969, 3024, 8055, 9006] {
             assert_eq!(statement(code, "").reach(), Reach::Run, "{code}");
         }
+    }
+
+    #[test]
+    fn error_1226_is_transient_only_for_connections() {
+        let limit = |name| {
+            statement(
+                1226,
+                &format!("User 'u' has exceeded the '{name}' resource"),
+            )
+        };
+        assert!(limit("max_user_connections").is_transient());
+        assert!(!limit("max_queries_per_hour").is_transient());
     }
 
     #[test]

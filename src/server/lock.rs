@@ -159,10 +159,13 @@ impl HeldLock {
     /// Sends the statements of one request. A refused one is given back at once: after 1205 MySQL still holds the global
     /// lock (seen).
     fn ask(&mut self, kind: &LockKind) -> Result<(), ServerError> {
-        for statement in kind.statements() {
-            if let Err(error) = self.session.execute(&statement, kind.describe()) {
+        for (step, statement) in kind.statements().iter().enumerate() {
+            if let Err(error) = self.session.execute(statement, kind.describe()) {
+                // Without its first stage there is no backup that could be ended (4146: seen).
+                let holds_something = step > 0 || *kind != LockKind::BackupStage;
                 // An account that may not take the lock may not give it back either, and has none.
-                if !self.session.is_broken()
+                if holds_something
+                    && !self.session.is_broken()
                     && let Err(failed) = self
                         .session
                         .execute(kind.release_statement(), "giving a lock back")

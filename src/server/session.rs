@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use mysql::Conn;
+use mysql::prelude::Queryable;
 
 use super::ConnectOptions;
 use super::driver::{DriverRows, Waits};
@@ -169,7 +170,7 @@ impl Session {
         };
         self.flavor = known.flavor.get_or_init(parse).clone();
         if self.flavor.kind != Kind::TiDb {
-            known.check_origin(Origin::of(&row, 3))?;
+            known.check_origin(&Origin::of(&row, 3))?;
         }
         // First, so that none of them can undo what lossless reading depends on.
         for (name, value) in variables {
@@ -272,6 +273,21 @@ impl Session {
         )?))
     }
 
+    /// Whether a statement has a result set, by having the server prepare it: nothing is run.
+    pub fn has_result(&mut self, sql: &str, doing: &str) -> Result<bool, ServerError> {
+        let prepared = self.connection.prep(sql);
+        let prepared = prepared.map_err(|error| ServerError::from_driver(doing, error));
+        if let Err(error) = &prepared {
+            self.broken |= error.breaks_session();
+        }
+        let statement = prepared?;
+        let has_result = !statement.columns().is_empty();
+        self.connection
+            .close(statement)
+            .map_err(|error| ServerError::from_driver(doing, error))?;
+        Ok(has_result)
+    }
+
     /// Lets statements take at least so long before their first answer.
     pub(super) fn wait_longer(&mut self, limit: Duration) {
         self.waits.first_row = self.waits.first_row.max(limit);
@@ -371,9 +387,9 @@ pub(super) struct Known {
 }
 
 impl Known {
-    fn check_origin(&self, origin: Origin) -> Result<(), ServerError> {
+    fn check_origin(&self, origin: &Origin) -> Result<(), ServerError> {
         let first = self.origin.get_or_init(|| origin.clone());
-        if *first == origin {
+        if first == origin {
             return Ok(());
         }
         Err(ServerError::OtherServer {

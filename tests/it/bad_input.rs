@@ -67,6 +67,23 @@ fn wrong_password_is_told_without_showing_it() {
 }
 
 #[test]
+fn past_that_only_tidb_keeps_is_refused() {
+    for server in servers() {
+        let database = one_table(&server, "past");
+        let run = Rdump::dump(&server)
+            .database(database.name())
+            .args([
+                "--consistency",
+                "snapshot",
+                "--snapshot",
+                "2020-01-01 00:00:00",
+            ])
+            .run();
+        assert_refused(&run, 1, &["--snapshot", "TiDB"]);
+    }
+}
+
+#[test]
 fn server_that_cannot_be_reached_is_named_with_its_port() {
     let closed = TcpListener::bind("127.0.0.1:0")
         .unwrap()

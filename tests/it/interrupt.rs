@@ -2,13 +2,12 @@
 //! manifest, no incomplete file under a final name, no session and no lock on the server.
 
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
 use crate::harness::{
-    Fault, Kind, Proxy, Query as _, Rdump, Run, Running, Server, TestDb, Trigger, announce,
+    Fault, Kind, Proxy, Query as _, Rdump, Run, Running, Server, SmallDisk, TestDb, Trigger,
     list_files,
 };
 
@@ -276,41 +275,6 @@ fn moved_or_removed_output_directory_fails_the_run() {
         scene.assert_final_files_are_whole(&elsewhere);
         assert!(!folder.join("metadata").exists());
         scene.assert_server_is_free();
-    }
-}
-
-/// A file system of its own, unmounted at the end.
-struct SmallDisk(tempfile::TempDir);
-
-impl SmallDisk {
-    /// None, and said so, where this process may not mount.
-    fn mount(size: &str) -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
-            .arg(folder.path())
-            .output()
-            .is_ok_and(|output| output.status.success());
-        if !mounted {
-            announce("NOT COVERED: full disk: this process may not mount a tmpfs (be root)");
-            return None;
-        }
-        Some(Self(folder))
-    }
-
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        // Lazily: a process that still has a file open there must not keep the mount.
-        Command::new("umount")
-            .arg("-l")
-            .arg(self.path())
-            .status()
-            .ok();
     }
 }
 

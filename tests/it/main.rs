@@ -12,6 +12,7 @@ mod csv;
 mod ddl;
 mod determinism;
 mod dry_run;
+mod faults;
 mod filters;
 mod global_state;
 mod harness;

@@ -86,8 +86,20 @@ fn query_that_fails_is_told_and_leaves_nothing() {
 fn query_cannot_change_data() {
     for server in servers() {
         let database = TestDb::case(&server, "custom-query").unwrap();
-        let sql = format!("DELETE FROM `{}`.one", database.name());
-        run(&server, &sql).assert_fails(1);
+        for sql in ["DELETE FROM", "DROP TABLE", "TRUNCATE TABLE"] {
+            let sql = format!("{sql} `{}`.one", database.name());
+            let run = run(&server, &sql);
+            run.assert_fails(1);
+            assert!(run.stderr.contains("has no result"), "{}", run.report());
+            assert_eq!(database.value("SELECT COUNT(*) FROM one"), "1");
+        }
+        // A function may write where a SELECT stands.
+        database.exec("CREATE FUNCTION empty_one() RETURNS INT DETERMINISTIC MODIFIES SQL DATA BEGIN DELETE FROM one; RETURN 1; END");
+        run(
+            &server,
+            &format!("SELECT `{}`.empty_one()", database.name()),
+        )
+        .assert_fails(1);
         assert_eq!(database.value("SELECT COUNT(*) FROM one"), "1");
     }
 }

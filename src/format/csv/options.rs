@@ -64,7 +64,9 @@ pub enum CsvOptionError {
     #[error("the CSV null value would be cut by a CSV {0} in it")]
     NullRunsInto(CsvPart),
     /// NULL is written as a value could be.
-    #[error("the CSV null value could also be a value")]
+    #[error(
+        "the CSV null value could also be a value, since text without a delimiter looks the same"
+    )]
     NullIsValue,
 }
 

@@ -171,3 +171,27 @@ fn refused_global_lock_stalls_nobody_for_longer_than_its_bound_nor_after_it() {
     let longest = after.finish();
     assert!(longest < MARGIN, "{longest:?} after rdump had given up");
 }
+
+/// Only one backup at a time may hold MariaDB's backup stages.
+#[test]
+fn refused_backup_lock_is_named_and_auto_goes_another_way() {
+    let server = Server::private(Kind::MariaDb, &[]).unwrap();
+    let database = TestDb::new(&server, "stages");
+    database.exec("CREATE TABLE t (id INT PRIMARY KEY)");
+    let mut other = server.connect();
+    other.execute("BACKUP STAGE START");
+    let dump = |mode| {
+        Rdump::dump(&server)
+            .database(database.name())
+            .args(["--consistency", mode, "--lock-wait-timeout", "1s"])
+            .run()
+    };
+    let run = dump("flush");
+    run.assert_fails(1);
+    assert!(run.stderr.contains("1205"), "{}", run.report());
+    let run = dump("auto");
+    run.assert_ok();
+    assert_eq!(run.manifest()["consistency"]["mode"], "snapshot");
+    other.execute("BACKUP STAGE END");
+    dump("flush").assert_ok();
+}

@@ -16,6 +16,7 @@
 mod compare;
 mod database;
 mod dev_server;
+mod disk;
 mod dump;
 mod files;
 mod fixtures;
@@ -30,6 +31,7 @@ mod writer;
 pub use compare::{assert_round_trip, assert_same_database, differences};
 pub use database::TestDb;
 pub use dev_server::Kind;
+pub use disk::SmallDisk;
 pub use dump::{Rdump, Run, Running};
 pub use files::{list_files, read_decompressed};
 pub use fixtures::cases;

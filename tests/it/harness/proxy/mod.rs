@@ -6,6 +6,7 @@
 mod pump;
 mod stream;
 
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
@@ -135,6 +136,8 @@ struct Shared {
 #[derive(Default)]
 struct State {
     counters: Counters,
+    /// The clients' ports with the bytes they have got, of TCP connections that live.
+    clients: BTreeMap<u16, u64>,
     rules: Vec<Rule>,
     /// Raised by each `strike`: a connection that has seen less obeys the newest one.
     strikes: u64,
@@ -228,6 +231,13 @@ impl Proxy {
 
     pub fn counters(&self) -> Counters {
         self.shared.state.lock().unwrap().counters
+    }
+
+    /// The client's port of the living connection that has carried most.
+    pub fn busiest_client_port(&self) -> u16 {
+        let state = self.shared.state.lock().unwrap();
+        let busiest = state.clients.iter().max_by_key(|(_, bytes)| **bytes);
+        *busiest.expect("a TCP connection").0
     }
 
     /// Waits until the counters satisfy `condition`.

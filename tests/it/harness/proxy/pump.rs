@@ -22,6 +22,7 @@ pub fn open(client: Stream, server: Stream, faults: Vec<Planned>, shared: &Arc<S
         state.strikes
     };
     let connection = Arc::new(Connection {
+        client_port: client.peer_port(),
         client,
         server,
         shared: Arc::clone(shared),
@@ -41,6 +42,7 @@ pub fn open(client: Stream, server: Stream, faults: Vec<Planned>, shared: &Arc<S
 /// Both sockets, shared by the two threads; closed when both are done.
 struct Connection {
     client: Stream,
+    client_port: Option<u16>,
     server: Stream,
     shared: Arc<Shared>,
     /// Locked after `shared.state` where both are.
@@ -60,7 +62,12 @@ enum Flow {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.shared.state.lock().unwrap().counters.open -= 1;
+        let mut state = self.shared.state.lock().unwrap();
+        state.counters.open -= 1;
+        if let Some(port) = self.client_port {
+            state.clients.remove(&port);
+        }
+        drop(state);
         self.shared.changed.notify_all();
     }
 }
@@ -205,13 +212,12 @@ impl ToClient {
             }
         }
         self.passed += length;
-        self.connection
-            .shared
-            .state
-            .lock()
-            .unwrap()
-            .counters
-            .bytes_to_client += length;
+        let mut state = self.connection.shared.state.lock().unwrap();
+        state.counters.bytes_to_client += length;
+        if let Some(port) = self.connection.client_port {
+            *state.clients.entry(port).or_default() += length;
+        }
+        drop(state);
         self.connection.shared.changed.notify_all();
         let Some(rate) = self.rate else {
             return true;

@@ -75,6 +75,14 @@ impl Stream {
         };
     }
 
+    /// The other side's port; None for a unix socket.
+    pub fn peer_port(&self) -> Option<u16> {
+        match self {
+            Self::Tcp(stream) => stream.peer_addr().ok().map(|address| address.port()),
+            Self::Unix(_) => None,
+        }
+    }
+
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Self::Tcp(stream) => stream.as_fd(),

@@ -183,6 +183,9 @@ impl<'a> Journey<'a> {
             snapshot.mode().name(),
             snapshot.moment()
         );
+        if snapshot.mode() == ConsistencyMode::Lock {
+            keep_from_alters(extra, &tables)?;
+        }
         let schema = self.schema_writer(&files, &survey.catalog);
         schema.commit_all(&mut tables)?;
         let now = read_catalog(self.config, extra)?;
@@ -426,6 +429,20 @@ impl<'a> Journey<'a> {
             catalog,
         }
     }
+}
+
+/// Beside table locks the extra connection asks for tables too, for their keys and definitions, and would wait behind any
+/// ALTER that waits for the locks. Once rebuilt it may have to.
+fn keep_from_alters(extra: &mut ExtraConnection, tables: &[TableState]) -> Result<(), Error> {
+    let sound = tables.iter().filter(|state| state.failure.is_none());
+    let names: Vec<_> = sound.map(|state| state.job.table.name.clone()).collect();
+    let doing = "opening the tables";
+    extra
+        .ask(|session| {
+            session.execute("START TRANSACTION", doing)?;
+            session.keep_tables(&names)
+        })
+        .map_err(|error| Error::server(doing, error))
 }
 
 /// CSV is UTF-8 for whoever reads it; SQL goes back into the same columns.

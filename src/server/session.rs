@@ -21,6 +21,7 @@ use super::reaper::{Abandoned, ReaperHandle};
 use super::rows::RowSource;
 use super::socket::SessionSocket;
 use crate::cancel::{Interrupt, Registration};
+use crate::catalog::ident::ObjectName;
 
 /// How long the server may wait for us to take bytes before it hangs up: our disk may be slow, but not without end.
 const NET_WRITE_TIMEOUT_SECONDS: u32 = 3600;
@@ -59,7 +60,7 @@ pub struct Session {
     id: u64,
     flavor: Flavor,
     broken: bool,
-    in_snapshot: bool,
+    releases_tables: bool,
 }
 
 /// A row of a small result, owned.
@@ -129,7 +130,7 @@ impl Session {
             id: 0,
             flavor: Flavor::parse("", ""),
             broken: false,
-            in_snapshot: false,
+            releases_tables: false,
         }
     }
 
@@ -297,22 +298,32 @@ impl Session {
     pub fn start_snapshot(&mut self) -> Result<(), ServerError> {
         let doing = "starting a snapshot";
         self.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT", doing)?;
-        self.in_snapshot = true;
+        self.releases_tables = true;
         self.execute("SAVEPOINT rdump", doing)
     }
 
     /// Gives the tables read so far back to DDL, without leaving the snapshot: every table that a transaction has read stays
     /// locked against ALTER, and all queries queue behind it (seen).
     pub fn release_tables(&mut self) -> Result<(), ServerError> {
-        if self.in_snapshot {
+        if self.releases_tables {
             self.execute("ROLLBACK TO SAVEPOINT rdump", "releasing a table")?;
         }
         Ok(())
     }
 
+    /// Keeps the tables to the end of the snapshot, read or not. Beside a table lock that lasts as long an ALTER has to wait
+    /// in any case, and whoever asks for a table after it waits behind it (seen): so none is asked for later.
+    pub fn keep_tables(&mut self, tables: &[ObjectName]) -> Result<(), ServerError> {
+        self.releases_tables = false;
+        tables.iter().try_for_each(|table| {
+            let sql = format!("SELECT 1 FROM {table} LIMIT 0");
+            self.execute(&sql, &format!("opening {table}"))
+        })
+    }
+
     /// Leaves the snapshot.
     pub fn end_snapshot(&mut self) -> Result<(), ServerError> {
-        self.in_snapshot = false;
+        self.releases_tables = false;
         self.execute("ROLLBACK", "ending a snapshot")
     }
 

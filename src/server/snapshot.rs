@@ -299,6 +299,8 @@ impl Snapshot {
     fn rejoin_locked(&self, state: &mut State) -> Result<Session, SnapshotError> {
         let mut session = self.connector.open(Purpose::Rows)?;
         session.start_snapshot()?;
+        // What it reads from now on it keeps.
+        session.keep_tables(&[])?;
         if let Some(lock) = &mut state.lock {
             lock.ping().map_err(SnapshotError::LockLost)?;
         }

@@ -111,6 +111,11 @@ impl Starter<'_> {
     ) -> Result<Started, LockFailure> {
         let lock = HeldLock::take(self.connector, kind, self.request.options, patient)?;
         self.start_all()?;
+        if mode == ConsistencyMode::Lock {
+            for session in self.sessions.iter_mut() {
+                session.keep_tables(self.request.tables)?;
+            }
+        }
         let moment = Moment::read(self.reader)?;
         let mut start = started(mode, moment, Some(lock));
         if let Some(first) = self.sessions.first_mut()

@@ -1,6 +1,7 @@
 //! Tables that are altered while they are dumped. Most such changes give no error to an old snapshot, and would leave a torn
 //! table in the dump.
 
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::scene::{LIMIT, SOON};
@@ -145,7 +146,7 @@ fn table_whose_chunks_are_done_can_be_altered_at_once() {
         };
         while !under_way() {
             assert!(begun.elapsed() < LIMIT, "no files of u");
-            std::thread::sleep(Duration::from_millis(20));
+            thread::sleep(Duration::from_millis(20));
         }
         let begun = Instant::now();
         database.exec("ALTER TABLE t ADD COLUMN extra INT");
@@ -159,5 +160,28 @@ fn table_whose_chunks_are_done_can_be_altered_at_once() {
         run.assert_ok();
         assert!(took < Duration::from_secs(2), "{took:?}\n{}", run.report());
         assert!(run.duration > begun.elapsed(), "the dump was over before");
+    }
+}
+
+/// An ALTER waits for the lock that the dump stands on, and all who ask for the table later wait behind it: the workers must
+/// not be among them.
+#[test]
+fn alter_that_waits_for_the_table_locks_stops_no_worker() {
+    for server in servers() {
+        let database = database(&server);
+        let (proxy, running) = slow_dump(&database, &["-f=*.t,*.u", "--consistency", "lock"]);
+        proxy.await_counters(SOON, |counters| counters.bytes_to_client > 2 << 20);
+        let mut session = database.connect();
+        let alter = thread::spawn(move || {
+            for table in ["t", "u"] {
+                session.execute(&format!("ALTER TABLE {table} ADD COLUMN extra INT"));
+            }
+        });
+        let run = running.wait();
+        run.assert_ok();
+        assert!(!run.stderr.contains("trying again"), "{}", run.report());
+        assert_eq!(rows_in_files(&run, &database, "t"), ROWS);
+        assert_eq!(rows_in_files(&run, &database, "u"), ROWS);
+        alter.join().unwrap();
     }
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::scene::{LIMIT, MID_CHUNK, Scene, Transport};
+use super::scene::{LIMIT, MID_CHUNK, SOON, Scene, Transport};
 use crate::harness::{Kind, Rdump, announce};
 
 /// A packet filter table of this test alone; deleted at the end.
@@ -63,6 +63,27 @@ fn vanished_peer_is_found_by_the_kernel_in_about_a_minute() {
     );
     scene.assert_identical(&running.wait());
     scene.assert_no_session_within(Duration::from_secs(3));
+}
+
+/// The kernel closes the socket under us.
+#[test]
+fn destroyed_socket_costs_a_second_attempt_and_no_row() {
+    let scene = Scene::of(Kind::MariaDb).unwrap();
+    let line = scene.line_at(Transport::Tcp, 4 << 20);
+    let running = scene.over(&line).spawn();
+    line.await_bytes(2 * MID_CHUNK);
+    let client = line.proxy.busiest_client_port().to_string();
+    let destroyed = Command::new("ss")
+        .args(["-K", "sport", "=", &client])
+        .output();
+    if !destroyed.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains(&client)) {
+        announce(
+            "NOT COVERED: destroyed sockets: ss is missing, or the kernel or the account cannot (be root)",
+        );
+        return;
+    }
+    running.await_stderr("goes on reading", SOON);
+    scene.assert_identical(&running.wait());
 }
 
 /// `say` gets each connection; rdump must give up by itself.

@@ -39,13 +39,21 @@ pub struct Connector {
     known: Arc<Known>,
     reaper: Option<ReaperHandle>,
     row_text: RowText,
+    reads_in_place: bool,
 }
 
 /// What the connecting thread tells.
 enum News {
     /// An address is tried; the connect timeout begins anew.
     Trying,
-    Ended(Box<Result<Conn, ServerError>>),
+    Ended(Box<Result<Connected, ServerError>>),
+}
+
+/// A connection that is let in.
+struct Connected {
+    connection: Conn,
+    /// Whether its bytes are the protocol's own, without TLS.
+    is_plain: bool,
 }
 
 impl Connector {
@@ -57,6 +65,8 @@ impl Connector {
             known: Arc::default(),
             reaper: None,
             row_text: RowText::Own,
+            // The tests try both sources of rows on the same lines.
+            reads_in_place: std::env::var_os("RDUMP_ROWS").is_none_or(|rows| rows != "driver"),
         }
     }
 
@@ -96,7 +106,10 @@ impl Connector {
 
     /// Opens a session and gives it its settings.
     pub fn open(&self, purpose: Purpose) -> Result<Session, ServerError> {
-        let connection = self.connect_interruptibly()?;
+        let Connected {
+            connection,
+            is_plain,
+        } = self.connect_interruptibly()?;
         let lost = |source| ServerError::Connect {
             server: self.server(),
             source,
@@ -108,6 +121,9 @@ impl Connector {
         let reaper = self.reaper.clone();
         let mut session = Session::new(connection, socket, registration, reaper, &self.options);
         let variables = &self.options.session_variables;
+        if is_plain && self.reads_in_place {
+            session.read_in_place();
+        }
         session.configure(&self.known, variables, purpose, self.row_text)?;
         session.raise_waits(&self.options).map_err(lost)?;
         log::debug!("connection {} to {} is open", session.id(), self.server());
@@ -116,7 +132,7 @@ impl Connector {
 
     /// Connects on a thread of its own, since a connect, a handshake and a look-up of a name hear no cancellation, and a
     /// handshake may come in drops, each within the time limit. What comes too late is dropped there.
-    fn connect_interruptibly(&self) -> Result<Conn, ServerError> {
+    fn connect_interruptibly(&self) -> Result<Connected, ServerError> {
         let (sender, receiver) = mpsc::channel();
         let connector = self.clone();
         std::thread::spawn(move || {
@@ -144,7 +160,7 @@ impl Connector {
     }
 
     /// Tries every address of the host in turn; the `mysql` crate would try the first one only (io/tcp.rs).
-    fn connect(&self, trying: impl Fn()) -> Result<Conn, ServerError> {
+    fn connect(&self, trying: impl Fn()) -> Result<Connected, ServerError> {
         let options = &self.options;
         let base = self.driver_options();
         // The crate checks the certificate against the host it connects to, so here it must get the name.
@@ -180,17 +196,24 @@ impl Connector {
         }
     }
 
-    fn connect_once(&self, opts: OptsBuilder) -> Result<Conn, ServerError> {
+    fn connect_once(&self, opts: OptsBuilder) -> Result<Connected, ServerError> {
         let tls = self.tls_options();
+        // The crate refuses a server without TLS when it was told to use it.
+        let mut is_plain = tls.is_none();
         match Conn::new(Opts::from(opts.clone().ssl_opts(tls.clone()))) {
             Err(
                 mysql::Error::TlsError(_) | mysql::Error::DriverError(DriverError::TlsNotSupported),
             ) if self.options.tls.mode == TlsMode::Preferred => {
                 log::debug!("{} offers no TLS that can be used", self.server());
+                is_plain = true;
                 Conn::new(Opts::from(opts))
             }
             done => done,
         }
+        .map(|connection| Connected {
+            connection,
+            is_plain,
+        })
         .map_err(|error| self.connect_error(error))
     }
 

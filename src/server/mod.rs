@@ -17,6 +17,7 @@ pub mod session;
 pub mod snapshot;
 mod socket;
 mod starter;
+mod wire;
 
 use std::path::PathBuf;
 use std::time::Duration;

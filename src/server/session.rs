@@ -20,6 +20,7 @@ use super::origin::Origin;
 use super::reaper::{Abandoned, ReaperHandle};
 use super::rows::RowSource;
 use super::socket::SessionSocket;
+use super::wire::{LONGEST_QUERY, Wire, WireRows};
 use crate::cancel::{Interrupt, Registration};
 use crate::catalog::ident::ObjectName;
 
@@ -54,6 +55,8 @@ pub struct Session {
     socket: Arc<SessionSocket>,
     registration: Registration,
     reaper: Option<ReaperHandle>,
+    /// On a plain connection: its packets can be read in place.
+    wire: Option<Wire>,
     waits: Waits,
     ping_wait: Duration,
     opened: Instant,
@@ -124,6 +127,7 @@ impl Session {
             socket,
             registration,
             reaper,
+            wire: None,
             waits: Waits::all(options.connect_timeout),
             ping_wait: options.connect_timeout,
             opened: Instant::now(),
@@ -132,6 +136,11 @@ impl Session {
             broken: false,
             releases_tables: false,
         }
+    }
+
+    /// From now on rows are read from the socket itself, which must be plain.
+    pub(super) fn read_in_place(&mut self) {
+        self.wire = Some(Wire::default());
     }
 
     /// Raises the time limits from those of the connect to those of the work.
@@ -264,6 +273,18 @@ impl Session {
         sql: &str,
         doing: &str,
     ) -> Result<Box<dyn RowSource + '_>, ServerError> {
+        if let Some(wire) = &mut self.wire
+            && sql.len() <= LONGEST_QUERY
+        {
+            return Ok(Box::new(WireRows::start(
+                wire,
+                &mut self.broken,
+                Arc::clone(&self.socket),
+                self.waits,
+                sql,
+                doing,
+            )?));
+        }
         Ok(Box::new(DriverRows::start(
             &mut self.connection,
             &mut self.broken,

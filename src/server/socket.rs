@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
-use rustix::net::{Shutdown, shutdown};
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 
 use crate::cancel::Interrupt;
 
@@ -33,6 +33,16 @@ impl SessionSocket {
     /// Bounds every later wait for bytes to leave.
     pub fn set_write_timeout(&self, limit: Duration) -> io::Result<()> {
         Ok(set_socket_timeout(&self.0, Timeout::Send, Some(limit))?)
+    }
+
+    /// Waits for bytes, within the read timeout; 0 is the end.
+    pub(super) fn receive(&self, into: &mut [u8]) -> io::Result<usize> {
+        Ok(recv(&self.0, into, RecvFlags::empty())?.0)
+    }
+
+    /// Sends at least one byte, within the write timeout. A peer that is gone is an error, and never SIGPIPE.
+    pub(super) fn transmit(&self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(send(&self.0, bytes, SendFlags::NOSIGNAL)?)
     }
 }
 

@@ -1,6 +1,6 @@
 //! A dump loaded by the plain client gives the same databases, whatever the dump's shape.
 
-use crate::harness::{Rdump, Server, TestDb, assert_round_trip, cases};
+use crate::harness::{Rdump, Run, Server, TestDb, assert_round_trip, cases};
 
 /// The shapes that a dump is tried in.
 const SHAPES: [&[&str]; 8] = [
@@ -64,12 +64,16 @@ fn every_case_comes_back_equal() {
                 continue;
             };
             let outcome = std::panic::catch_unwind(|| {
-                let run = Rdump::dump(&server)
-                    .database(database.name())
-                    .args(["-r", "37"])
-                    .run();
+                // The rows of the socket itself, and of the driver.
+                let [run, driver] = ["wire", "driver"].map(|rows| {
+                    let dump = Rdump::dump(&server).database(database.name());
+                    let dump = dump.args(["-r", "37", "--ssl-mode", "DISABLED"]);
+                    dump.env("RDUMP_ROWS", rows).run()
+                });
                 run.assert_ok();
                 assert_round_trip(&run, &database);
+                driver.assert_ok();
+                assert_same_data(&run, &driver);
             });
             if outcome.is_err() {
                 failures.push(format!("{case} on {}", server.kind().word()));
@@ -77,6 +81,18 @@ fn every_case_comes_back_equal() {
         }
     }
     assert!(failures.is_empty(), "not equal:\n{}", failures.join("\n"));
+}
+
+#[track_caller]
+fn assert_same_data(run: &Run, other: &Run) {
+    assert_eq!(run.files(), other.files());
+    let data = run.files();
+    let data = data
+        .iter()
+        .filter(|name| name.as_bytes()[name.len() - 5].is_ascii_digit());
+    for name in data {
+        assert!(run.read(name) == other.read(name), "{name} differs");
+    }
 }
 
 /// Servers show `?` for a four-byte character in an ENUM's label, so its rows cannot come back; that must not go unsaid.

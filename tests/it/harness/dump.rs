@@ -122,6 +122,10 @@ impl Rdump {
                 .arg(&self.output)
                 .env("RDUMP_PASSWORD", server.password());
         }
+        // The whole suite can be run on one source of rows.
+        if let Some(rows) = std::env::var_os("RDUMP_ROWS") {
+            command.env("RDUMP_ROWS", rows);
+        }
         command.args(&self.arguments).envs(self.environment);
         command
             .stdin(Stdio::null())

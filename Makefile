@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 TARGET = $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 
-.PHONY: help build demo test faults check install clean
+.PHONY: help build demo test bench faults check install clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,6 +18,9 @@ demo: ## dump and restore a sample shop on throw-away servers
 
 test: ## every test, on every server that is to be had here
 	scripts/test
+
+bench: ## rdump beside mydumper and mariadb-dump, on tables of 400 MB and more
+	scripts/bench
 
 faults: ## every fault over every transport on every server, with 500 MB
 	RDUMP_TEST_FAULTS=full scripts/test -- faults::

@@ -8,6 +8,7 @@ use std::io::{self, Write};
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
+use super::relay::Relay;
 use crate::compress::{Codec, Compression, Compressor};
 use crate::format::Encoder;
 use crate::manifest::{DataEntry, FileEntry};
@@ -26,6 +27,7 @@ pub struct Scratch {
 }
 
 /// Where and how files are written.
+#[derive(Clone, Copy)]
 pub struct FileOptions<'a> {
     /// The place.
     pub storage: &'a dyn Storage,
@@ -33,6 +35,8 @@ pub struct FileOptions<'a> {
     pub compression: Compression,
     /// Raw bytes after which a file ends.
     pub file_size_bytes: Option<u64>,
+    /// Whether compression gets a thread of its own.
+    pub compress_beside: bool,
 }
 
 /// A whole file without its name, and what the manifest will say of it.
@@ -71,9 +75,15 @@ impl Write for Counted {
 /// A file that is compressed, hashed and counted on its way to the storage.
 pub struct FileWriter {
     name: String,
-    compressor: Compressor<Counted>,
+    way: Way,
     hash: Xxh3,
     raw_bytes: u64,
+}
+
+/// Where a file is compressed.
+enum Way {
+    Here(Compressor<Counted>),
+    Beside(Relay<Counted>),
 }
 
 impl FileWriter {
@@ -92,9 +102,14 @@ impl FileWriter {
             }
         };
         let compressor = codec.start(Counted { sink, bytes: 0 }).map_err(failed)?;
+        let way = if options.compress_beside {
+            Way::Beside(Relay::start(compressor).map_err(failed)?)
+        } else {
+            Way::Here(compressor)
+        };
         Ok(Self {
             name,
-            compressor,
+            way,
             hash: Xxh3::new(),
             raw_bytes: 0,
         })
@@ -104,17 +119,20 @@ impl FileWriter {
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), StorageError> {
         self.hash.update(bytes);
         self.raw_bytes += bytes.len() as u64;
-        self.compressor
-            .write_all(bytes)
-            .map_err(|source| StorageError::from_write(source, &self.name))
+        match &mut self.way {
+            Way::Here(compressor) => compressor.write_all(bytes),
+            Way::Beside(relay) => relay.write(bytes),
+        }
+        .map_err(|source| StorageError::from_write(source, &self.name))
     }
 
     /// Completes the file; gives the codec back.
     pub fn finish(self, codec: &mut Option<Codec>) -> Result<StagedFile, StorageError> {
-        let (counted, used) = self
-            .compressor
-            .finish()
-            .map_err(|source| StorageError::from_write(source, &self.name))?;
+        let (counted, used) = match self.way {
+            Way::Here(compressor) => compressor.finish(),
+            Way::Beside(relay) => relay.finish(),
+        }
+        .map_err(|source| StorageError::from_write(source, &self.name))?;
         *codec = Some(used);
         let staged = counted.sink.finish()?;
         Ok(StagedFile {

@@ -2,7 +2,6 @@
 //!
 //! Owns the connections' lifetimes: the extra connection, the snapshot with its sessions, the reaper that outlives them all.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,6 +11,7 @@ use super::config::DumpConfig;
 use super::coordinator::{Coordinator, TableState};
 use super::finish::{Facts, finish};
 use super::job::TableJob;
+use super::opening::{compare_with_catalog, keep_from_alters, mark_unreadable};
 use super::pipe::FileOptions;
 use super::pool::with_workers;
 use super::query;
@@ -21,7 +21,6 @@ use super::survey::{self, Survey, read_catalog};
 use super::worker::Shared;
 use crate::cancel::CancelToken;
 use crate::catalog::Catalog;
-use crate::catalog::ident::ObjectName;
 use crate::catalog::identity;
 use crate::catalog::table::TableKind;
 use crate::error::Error;
@@ -413,6 +412,7 @@ impl<'a> Journey<'a> {
             storage: self.storage,
             compression: self.config.compression,
             file_size_bytes: self.config.file_size_bytes,
+            compress_beside: false,
         }
     }
 
@@ -431,69 +431,10 @@ impl<'a> Journey<'a> {
     }
 }
 
-/// Beside table locks the extra connection asks for tables too, for their keys and definitions, and would wait behind any
-/// ALTER that waits for the locks. Once rebuilt it may have to.
-fn keep_from_alters(extra: &mut ExtraConnection, tables: &[TableState]) -> Result<(), Error> {
-    let sound = tables.iter().filter(|state| state.failure.is_none());
-    let names: Vec<_> = sound.map(|state| state.job.table.name.clone()).collect();
-    let doing = "opening the tables";
-    extra
-        .ask(|session| {
-            session.execute("START TRANSACTION", doing)?;
-            session.keep_tables(&names)
-        })
-        .map_err(|error| Error::server(doing, error))
-}
-
 /// CSV is UTF-8 for whoever reads it; SQL goes back into the same columns.
 fn row_text(format: &Format) -> RowText {
     match format {
         Format::Sql(_) => RowText::Own,
         Format::Csv(_) => RowText::Utf8,
     }
-}
-
-/// The columns were read before the definitions, so DDL in between would leave the two unlike, and a table that was made
-/// meanwhile is in the snapshot but not in the plan. Returns what to tell of such tables.
-fn compare_with_catalog(tables: &mut [TableState], now: &Catalog) -> Vec<String> {
-    let mut current: HashMap<_, _> = now
-        .tables()
-        .filter(|table| table.kind == TableKind::Base)
-        .map(|table| (&table.name, table))
-        .collect();
-    for state in tables {
-        let planned = &state.job.table;
-        if let Some(table) = current.remove(&planned.name)
-            && (table.columns != planned.columns || table.partitions != planned.partitions)
-        {
-            let reason = "it was altered while the dump began".to_owned();
-            state.failure.get_or_insert(reason);
-        }
-    }
-    let mut created: Vec<_> = current.into_keys().collect();
-    created.sort_unstable();
-    created
-        .into_iter()
-        .map(|name| format!("table {name} was made while the dump began and is not in it"))
-        .collect()
-}
-
-/// Finds the tables that cannot be opened; returns whether there are any new ones.
-fn mark_unreadable(extra: &mut ExtraConnection, tables: &mut [TableState]) -> Result<bool, Error> {
-    let mut found = false;
-    for state in tables.iter_mut().filter(|state| state.failure.is_none()) {
-        let name: &ObjectName = &state.job.table.name;
-        let sql = format!("SELECT 1 FROM {name} LIMIT 0");
-        let doing = format!("opening {name}");
-        match extra.ask(|session| session.execute(&sql, &doing)) {
-            Ok(()) => {}
-            Err(error) if error.reach() == Reach::Table => {
-                log::error!("{error}");
-                state.failure = Some(error.to_string());
-                found = true;
-            }
-            Err(error) => return Err(Error::server(&doing, error)),
-        }
-    }
-    Ok(found)
 }

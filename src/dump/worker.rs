@@ -11,6 +11,7 @@ use super::job::{Failure, Job, Report};
 use super::pipe::{ChunkWriter, FileOptions, Scratch, StagedFile};
 use crate::cancel::CancelToken;
 use crate::catalog::column::CellKind;
+use crate::compress::Compression;
 use crate::error::Error;
 use crate::format::{EncodedColumn, Format};
 use crate::manifest::names::FileNames;
@@ -237,6 +238,16 @@ impl<'a> Worker<'a> {
     }
 }
 
+/// A large table without a key that cuts it is one chunk, whose worker would both encode and compress while others idle.
+fn deserves_a_thread(shared: &Shared<'_>, job: &Job) -> bool {
+    const LARGE_BYTES: u64 = 128 << 20;
+    let chunk = &job.chunk;
+    let is_whole = chunk.condition.is_none() && chunk.partition.is_none();
+    is_whole
+        && shared.files.compression != Compression::None
+        && job.table.table.data_length_bytes.unwrap_or_default() >= LARGE_BYTES
+}
+
 /// Streams the rows of one chunk into staged files.
 fn read(
     shared: &Shared<'_>,
@@ -279,7 +290,11 @@ fn read(
         digest: String::new(),
     };
     let attempt = job.table.progress.attempt();
-    let mut writer = ChunkWriter::new(&shared.files, &name, template, encoder, scratch, attempt);
+    let files = FileOptions {
+        compress_beside: deserves_a_thread(shared, job),
+        ..shared.files
+    };
+    let mut writer = ChunkWriter::new(&files, &name, template, encoder, scratch, attempt);
     while let Some(row) = rows.next_row()? {
         writer.row(&row)?;
     }

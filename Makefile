@@ -3,9 +3,11 @@
 CARGO ?= cargo
 PREFIX ?= /usr/local
 DESTDIR ?=
+SEEDS ?= 100
+FIRST ?= 1
 TARGET = $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 
-.PHONY: help build demo test check install clean
+.PHONY: help build demo test soak check install clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,6 +20,9 @@ demo: ## dump and restore a sample shop on throw-away servers
 
 test: ## every test, on every server that is to be had here
 	scripts/test
+
+soak: ## SEEDS schedules of faults, from seed FIRST on: each gives a whole dump or a sentence
+	RDUMP_SOAK_SEEDS=$(SEEDS) RDUMP_SOAK_FIRST=$(FIRST) scripts/test --test it soak::
 
 check: ## formatting, lints, documentation and the rooms' imports
 	$(CARGO) fmt --check

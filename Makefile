@@ -3,9 +3,11 @@
 CARGO ?= cargo
 PREFIX ?= /usr/local
 DESTDIR ?=
+SEEDS ?= 100
+FIRST ?= 1
 TARGET = $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 
-.PHONY: help build demo test bench faults check install clean
+.PHONY: help build demo test bench faults soak check install clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,7 +25,10 @@ bench: ## rdump beside mydumper and mariadb-dump, on tables of 400 MB and more
 	scripts/bench
 
 faults: ## every fault over every transport on every server, with 500 MB
-	RDUMP_TEST_FAULTS=full scripts/test -- faults::
+	RDUMP_TEST_FAULTS=full scripts/test --test it faults::
+
+soak: ## SEEDS schedules of faults, from seed FIRST on: each gives a whole dump or a sentence
+	RDUMP_SOAK_SEEDS=$(SEEDS) RDUMP_SOAK_FIRST=$(FIRST) scripts/test --test it soak::
 
 check: ## formatting, lints, documentation and the rooms' imports
 	$(CARGO) fmt --check

@@ -46,6 +46,9 @@ pub enum Error {
     /// No snapshot.
     #[error("the dump could not start")]
     Snapshot(#[from] SnapshotError),
+    /// The snapshot, or the lock under it, was lost while tables were read.
+    #[error("the dump could not go on")]
+    SnapshotLost(#[source] SnapshotError),
     /// A file could not be written.
     #[error("the dump could not be written")]
     Storage(#[from] StorageError),
@@ -86,7 +89,9 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Server { source, .. } | Self::Chunk { source, .. } => source.hint(),
-            Self::Rejoin { source, .. } | Self::Snapshot(source) => source.hint(),
+            Self::Rejoin { source, .. } | Self::Snapshot(source) | Self::SnapshotLost(source) => {
+                source.hint()
+            }
             Self::Storage(source) => source.hint(),
             Self::Request { hint, .. } => hint.clone(),
             Self::Tables { .. } | Self::Interrupted => None,

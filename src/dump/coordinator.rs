@@ -122,7 +122,8 @@ impl Coordinator<'_> {
     fn read_all(&mut self, channels: &Channels) -> Result<(), Error> {
         if self.locked > 0 {
             self.phase(channels, 0..self.locked)?;
-            self.shared.snapshot.release_lock(self.keep_ddl_out)?;
+            let released = self.shared.snapshot.release_lock(self.keep_ddl_out);
+            released.map_err(Error::SnapshotLost)?;
         }
         if self.config.objects.schemas {
             *self.others = self.schema.others(self.extra)?;
@@ -130,7 +131,8 @@ impl Coordinator<'_> {
         }
         self.phase(channels, self.locked..self.tables.len())?;
         // A lock that was lost unnoticed proves nothing about the last rows.
-        self.shared.snapshot.keep_alive()?;
+        let alive = self.shared.snapshot.keep_alive();
+        alive.map_err(Error::SnapshotLost)?;
         Ok(())
     }
 
@@ -148,12 +150,14 @@ impl Coordinator<'_> {
                 return Err(Error::Interrupted);
             }
             if last_look.elapsed() >= LOCK_LOOK {
-                self.shared.snapshot.check_lock()?;
+                let held = self.shared.snapshot.check_lock();
+                held.map_err(Error::SnapshotLost)?;
                 last_look = Instant::now();
             }
             if last_beat.elapsed() >= KEEP_ALIVE {
                 self.extra.keep_alive();
-                self.shared.snapshot.keep_alive()?;
+                let alive = self.shared.snapshot.keep_alive();
+                alive.map_err(Error::SnapshotLost)?;
                 last_beat = Instant::now();
             }
             let mut select = Select::new();

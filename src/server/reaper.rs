@@ -140,22 +140,27 @@ impl Work {
     /// Ends what can be ended now; what cannot stays pending.
     fn end_pending(&mut self) {
         while let Some(dead) = self.pending.last() {
+            let id = dead.id;
             let ended = end(&self.connector, &mut self.session, dead);
-            if ended.is_err() || self.session.as_ref().is_some_and(Session::is_broken) {
-                self.session = None;
+            if let Some(own) = self
+                .session
+                .take_if(|own| ended.is_err() || own.is_broken())
+                && own.is_broken()
+            {
+                // Nobody else ends what fell silent here.
+                self.pending.insert(0, own.as_abandoned());
             }
             if let Err(error) = ended {
-                log::debug!("connection {} is not ended yet: {error}", dead.id);
+                log::debug!("connection {id} is not ended yet: {error}");
                 if error.is_transient() {
                     return;
                 }
-                log::warn!(
-                    "connection {} could not be ended on the server: {error}",
-                    dead.id
-                );
+                log::warn!("connection {id} could not be ended on the server: {error}");
             }
             self.pending.pop();
         }
+        // Idle, it could fall silent unnoticed, and cost all the time there is at the end of the run.
+        self.session = None;
     }
 }
 

@@ -30,6 +30,8 @@ const NET_WRITE_TIMEOUT_SECONDS: u32 = 3600;
 const LOCK_WAIT_TIMEOUT_SECONDS: u32 = 60;
 /// How long an idle session is kept: longer than the default 8 h, so that a spare outlives a long dump.
 const WAIT_TIMEOUT_SECONDS: u32 = 86_400;
+/// How long a session that is left may take to show that the server hears the goodbye.
+const LAST_WORD: Duration = Duration::from_millis(500);
 
 /// What a session is for; it decides the settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -368,6 +370,12 @@ impl Session {
         })
     }
 
+    /// Whether the server answers, where there is somebody to end what it does not hear of.
+    fn is_heard(&mut self) -> bool {
+        self.ping_wait = self.ping_wait.min(LAST_WORD);
+        self.reaper.is_none() || self.ping().is_ok()
+    }
+
     /// Ends another session on the server, whatever it is doing. One that is gone already is no error.
     pub fn kill(&mut self, id: u64) -> Result<(), ServerError> {
         const NO_SUCH_THREAD: u16 = 1094;
@@ -386,6 +394,14 @@ impl Session {
         Ok(row.and_then(|row| row.number(1)))
     }
 
+    /// What whoever ends it on the server needs to know.
+    pub(super) fn as_abandoned(&self) -> Abandoned {
+        Abandoned {
+            id: self.id,
+            opened: self.opened,
+        }
+    }
+
     /// Leaves the session for good without a word to the server, and has it ended there.
     pub fn abandon(mut self) {
         self.broken = true;
@@ -394,19 +410,16 @@ impl Session {
 
 impl Drop for Session {
     /// A session that can still be talked to is closed by the driver with a word to the server. Any other one would stay
-    /// there for as long as its statement runs, or as the server waits for its network.
+    /// there for as long as its statement runs, or as the server waits for its network, with its locks and its snapshot.
     fn drop(&mut self) {
-        if !self.broken && !self.registration.token().is_cancelled() {
+        if !self.broken && !self.registration.token().is_cancelled() && self.is_heard() {
             return;
         }
         self.socket.interrupt();
         if let Some(reaper) = &self.reaper
             && self.id != 0
         {
-            reaper.end(Abandoned {
-                id: self.id,
-                opened: self.opened,
-            });
+            reaper.end(self.as_abandoned());
         }
     }
 }

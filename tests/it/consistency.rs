@@ -1,14 +1,14 @@
 //! One point in time: what is loaded from a dump taken beside a busy writer keeps the invariant, and the recorded position is
 //! its position: the source's binlog, replayed from there, makes the copy equal to the source.
 
-mod binlog;
 mod guard;
 mod without_snapshots;
 
 use std::time::Duration;
 
 use crate::harness::{
-    Kind, Query as _, Rdump, Run, Server, TestDb, Writer, assert_invariant, restore,
+    Kind, Rdump, Run, Server, TestDb, Writer, assert_invariant, binlog_can_be_read, checksums,
+    replay_binlog, restore,
 };
 
 const MODES: [&str; 4] = ["auto", "flush", "snapshot", "lock"];
@@ -60,7 +60,7 @@ fn every_mode_gives_one_point_in_time_beside_a_busy_writer() {
 
 #[test]
 fn recorded_position_replayed_makes_the_copy_equal_to_the_source() {
-    for server in servers().into_iter().filter(binlog::can_be_read) {
+    for server in servers().into_iter().filter(binlog_can_be_read) {
         let target = Server::target(server.kind()).unwrap();
         for mode in MODES {
             let database = TestDb::seeded(&server, "replay", "invariant", Some(1000));
@@ -77,7 +77,7 @@ fn recorded_position_replayed_makes_the_copy_equal_to_the_source() {
                 checksums(&server),
                 "nothing to replay, so that nothing is tested"
             );
-            binlog::replay(&run, &database, &target);
+            replay_binlog(&run, &database, &target);
             assert_eq!(
                 checksums(&target),
                 checksums(&server),
@@ -88,16 +88,4 @@ fn recorded_position_replayed_makes_the_copy_equal_to_the_source() {
             drop(restored);
         }
     }
-}
-
-/// Of each table's rows.
-fn checksums(server: &Server, database: &str, tables: &[&str]) -> Vec<String> {
-    let mut session = server.connect();
-    let checksum = |table: &&str| {
-        let count = session.value(&format!("SELECT COUNT(*) FROM `{database}`.{table}"));
-        let rows = session.rows(&format!("CHECKSUM TABLE `{database}`.{table} EXTENDED"));
-        let checksum = String::from_utf8(rows[0][1].clone().unwrap()).unwrap();
-        format!("{table}: {count} rows, {checksum}")
-    };
-    tables.iter().map(checksum).collect()
 }

@@ -7,14 +7,13 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::harness::{
-    Fault, Kind, Proxy, Query as _, Rdump, Run, Running, Server, SmallDisk, TestDb, Trigger,
-    list_files,
+    DUMPER_PASSWORD, Fault, Kind, Proxy, Query as _, Rdump, Run, Running, Server, SmallDisk,
+    TEMP_PREFIX, TestDb, Trigger, assert_no_temporary_files, list_files,
 };
 
 /// What a client's sessions may still take to go away after its end. The tests' machine is busy.
 const GONE_SOON: Duration = Duration::from_secs(3);
 const LIMIT: Duration = Duration::from_secs(60);
-const TEMP_PREFIX: &str = ".rdump-tmp-";
 
 /// A table of about 8 MB, an account whose sessions can be counted, and the files of a dump that nothing disturbed.
 struct Scene {
@@ -29,10 +28,7 @@ impl Scene {
         // The plan depends on the statistics.
         database.exec("ALTER TABLE sbtest1 STATS_AUTO_RECALC = 0");
         database.exec("ANALYZE TABLE sbtest1");
-        let account = format!("{}dumper", database.user_prefix());
-        let name = format!("'{account}'@'127.0.0.1'");
-        server.exec(&format!("CREATE USER {name} IDENTIFIED BY 'dumper'"));
-        server.exec(&format!("GRANT ALL ON *.* TO {name}"));
+        let account = database.dumper();
         let reference = Rdump::dump(server)
             .database(database.name())
             .args(["-r", "1000"])
@@ -53,7 +49,7 @@ impl Scene {
         Rdump::dump(self.server())
             .port(port)
             .database(self.database.name())
-            .account(&self.account, "dumper")
+            .account(&self.account, DUMPER_PASSWORD)
             .args(["-r", "1000"])
     }
 
@@ -69,20 +65,7 @@ impl Scene {
     /// Nothing left on the server: no session, and no lock that a writer would meet.
     #[track_caller]
     fn assert_server_is_free(&self) {
-        let sessions = format!(
-            "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = '{}'",
-            self.account
-        );
-        let sessions = if self.server().kind().is_mariadb() {
-            sessions
-        } else {
-            sessions.replace(
-                "information_schema.PROCESSLIST",
-                "performance_schema.processlist",
-            )
-        };
-        self.server()
-            .await_value(&sessions, GONE_SOON, |count| count == "0");
+        self.server().await_no_sessions_of(&self.account, GONE_SOON);
         let mut session = self.database.connect();
         // Dumps of other tests may ask for a global lock just now; those are short.
         session.execute("SET SESSION lock_wait_timeout = 20, innodb_lock_wait_timeout = 20");
@@ -108,15 +91,6 @@ impl Scene {
             );
         }
     }
-}
-
-fn assert_no_temporary_files(folder: &Path) {
-    let files = list_files(folder);
-    let temporary: Vec<_> = files
-        .iter()
-        .filter(|name| name.starts_with(TEMP_PREFIX))
-        .collect();
-    assert!(temporary.is_empty(), "left behind: {temporary:?}");
 }
 
 fn servers() -> Vec<Server> {
@@ -302,4 +276,48 @@ fn signal_before_the_first_connection_leaves_nothing() {
     );
     assert!(!output.exists(), "{}", run.report());
     drop(accepted);
+}
+
+/// The dead connections stay open at the proxy, so that only a KILL can have ended the sessions.
+#[test]
+fn connections_that_fell_silent_while_they_were_idle_are_ended_on_the_server_too() {
+    for server in servers() {
+        let scene = Scene::new(&server, "idle");
+        let proxy = Proxy::to_port(server.port());
+        let running = scene
+            .command(proxy.port())
+            .args(["--ssl-mode", "DISABLED", "--connect-timeout", "1s"])
+            .args(["--read-timeout", "1s"])
+            .spawn();
+        // The sessions of the snapshot are opened one after the other; at the fourth connection three are idle.
+        proxy.await_counters(LIMIT, |counters| counters.connections == 4);
+        proxy.strike(Fault::BlackHole);
+        let run = running.wait();
+        run.assert_ok();
+        // One that was struck before it had the answer to its first question, its id, cannot be ended.
+        server.await_sessions_of(&scene.account, GONE_SOON, |count| {
+            count <= proxy.open_below(440)
+        });
+    }
+}
+
+#[test]
+fn signalled_dump_ends_its_sessions_though_all_connections_fall_silent_after_earlier_losses() {
+    for server in servers() {
+        let scene = Scene::new(&server, "losses");
+        let (proxy, running) = scene.slow_dump(&["--consistency", "none"]);
+        proxy.strike(Fault::Reset);
+        let before = proxy.counters();
+        // All workers are back, and what they gave up was ended.
+        proxy.await_counters(LIMIT, |counters| {
+            counters.connections > before.connections + 4
+                && counters.bytes_to_client > before.bytes_to_client + (1 << 20)
+        });
+        proxy.strike(Fault::BlackHole);
+        running.signal(Signal::TERM);
+        running
+            .wait_within(Duration::from_secs(10))
+            .assert_fails(143);
+        scene.assert_server_is_free();
+    }
 }

@@ -29,6 +29,7 @@ mod privileges;
 mod query;
 mod rooms;
 mod round_trip;
+mod soak;
 mod standalone;
 mod tidb;
 #[path = "where.rs"]

@@ -5,14 +5,9 @@
 
 use std::time::Duration;
 
-use crate::harness::{Rdump, Run, Server, TestDb, announce};
+use crate::harness::{Rdump, Run, Server, TestDb, announce, number_of_environment};
 
 const MIB: u64 = 1 << 20;
-
-fn size(variable: &str, default: u64) -> u64 {
-    let given = std::env::var(variable).ok();
-    given.map_or(default, |text| text.parse().expect(variable))
-}
 
 fn dump(database: &TestDb) -> Run {
     let run = Rdump::dump(database.server())
@@ -38,7 +33,7 @@ fn large_table_needs_little_memory_and_linear_time() {
     // Of the machine's moods only the good ones count.
     const TRIES: u32 = 3;
     let server = Server::mariadb();
-    let rows = size("RDUMP_TEST_ROWS", 600_000);
+    let rows = number_of_environment("RDUMP_TEST_ROWS", 600_000);
     let small = TestDb::seeded(&server, "li_small", "li", Some(rows / 10));
     let large = TestDb::seeded(&server, "li_large", "li", Some(rows));
     let mut best = (Duration::MAX, Duration::MAX);
@@ -68,7 +63,7 @@ fn many_tables_need_little_memory() {
     const LIMIT: u64 = 128 * MIB;
     const PROMISED: u64 = 5000;
     let server = Server::mariadb();
-    let tables = size("RDUMP_TEST_TABLES", 1200);
+    let tables = number_of_environment("RDUMP_TEST_TABLES", 1200);
     let few = TestDb::seeded(&server, "few_tables", "many", Some(tables / 6));
     let many = TestDb::seeded(&server, "many_tables", "many", Some(tables));
     let (base, run) = (dump(&few), dump(&many));

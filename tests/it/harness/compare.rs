@@ -42,6 +42,19 @@ pub fn assert_same_database(left: Place, right: Place) {
     );
 }
 
+/// Count and checksum of each table's rows.
+pub fn checksums(server: &Server, database: &str, tables: &[&str]) -> Vec<String> {
+    let mut session = server.connect();
+    let checksum = |table: &&str| {
+        let place = format!("{}.{}", identifier(database), identifier(table));
+        let count = session.value(&format!("SELECT COUNT(*) FROM {place}"));
+        let rows = session.rows(&format!("CHECKSUM TABLE {place} EXTENDED"));
+        let checksum = String::from_utf8(rows[0][1].clone().unwrap()).unwrap();
+        format!("{table}: {count} rows, {checksum}")
+    };
+    tables.iter().map(checksum).collect()
+}
+
 /// One entry for each object that differs; empty when the databases are equal.
 pub fn differences(left: Place, right: Place) -> Vec<String> {
     let (mut left_session, mut right_session) = (session(left), session(right));

@@ -8,6 +8,9 @@ use mysql::Conn;
 use super::query::{Query, Row, identifier};
 use super::server::Server;
 
+/// Of [`TestDb::dumper`].
+pub const DUMPER_PASSWORD: &str = "dumper";
+
 /// Created empty under a name of its own, dropped at the end of the test.
 pub struct TestDb {
     server: Server,
@@ -54,6 +57,20 @@ impl TestDb {
     /// What the names of accounts of this test begin with; such accounts are dropped with the database.
     pub fn user_prefix(&self) -> &str {
         &self.user_prefix
+    }
+
+    /// An account of this test's own with all rights, so that a dump's sessions can be told from others.
+    #[track_caller]
+    pub fn dumper(&self) -> String {
+        let user = format!("{}dumper", self.user_prefix);
+        for host in ["127.0.0.1", "localhost"] {
+            let account = format!("'{user}'@'{host}'");
+            self.server.exec(&format!(
+                "CREATE USER {account} IDENTIFIED BY '{DUMPER_PASSWORD}'"
+            ));
+            self.server.exec(&format!("GRANT ALL ON *.* TO {account}"));
+        }
+        user
     }
 
     pub fn server(&self) -> &Server {

@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 
 use super::files::{list_files, read_decompressed};
-use super::process::{Capture, Process};
+use super::process::{Capture, Process, Signaller};
 use super::server::Server;
 
 /// A command line of rdump in the making.
@@ -173,6 +173,10 @@ impl Running {
 
     pub fn signal(&self, signal: Signal) {
         self.process.signal(signal);
+    }
+
+    pub fn signaller(&self) -> Signaller {
+        self.process.signaller()
     }
 
     /// Waits until standard error holds `text`.

@@ -25,6 +25,16 @@ pub fn list_files(folder: &Path) -> Vec<String> {
     files
 }
 
+/// What the names of files begin with that are not complete yet.
+pub const TEMP_PREFIX: &str = ".rdump-tmp-";
+
+#[track_caller]
+pub fn assert_no_temporary_files(folder: &Path) {
+    let mut files = list_files(folder);
+    files.retain(|name| name.starts_with(TEMP_PREFIX));
+    assert!(files.is_empty(), "left behind: {files:?}");
+}
+
 /// A file's content, decompressed by what its name says.
 #[track_caller]
 pub fn read_decompressed(path: &Path) -> Vec<u8> {

@@ -13,11 +13,13 @@
 // Behaviours come and go; what none of them needs today stays at hand for the next.
 #![allow(dead_code, unused_imports)]
 
+mod binlog;
 mod compare;
 mod database;
 mod dev_server;
 mod disk;
 mod dump;
+mod environment;
 mod files;
 mod fixtures;
 mod process;
@@ -28,13 +30,16 @@ mod scripted;
 mod server;
 mod writer;
 
-pub use compare::{assert_round_trip, assert_same_database, differences};
-pub use database::TestDb;
+pub use binlog::{binlog_can_be_read, replay_binlog};
+pub use compare::{assert_round_trip, assert_same_database, checksums, differences};
+pub use database::{DUMPER_PASSWORD, TestDb};
 pub use dev_server::Kind;
 pub use disk::SmallDisk;
 pub use dump::{Rdump, Run, Running};
-pub use files::{list_files, read_decompressed};
+pub use environment::number_of_environment;
+pub use files::{TEMP_PREFIX, assert_no_temporary_files, list_files, read_decompressed};
 pub use fixtures::cases;
+pub use process::Signaller;
 pub use proxy::{Counters, Fault, Listen, Proxy, Target, Trigger};
 pub use query::{Query, Row, identifier};
 pub use restore::{Restored, restore, restore_as, restore_with};

@@ -48,6 +48,10 @@ impl Process {
         pidfd_send_signal(&self.handle, signal).ok();
     }
 
+    pub fn signaller(&self) -> Signaller {
+        Signaller(self.handle.try_clone().unwrap())
+    }
+
     /// Samples the kernel's own high-water mark while it waits: `ru_maxrss` of a spawned child would start from the
     /// size of the test process, which is inherited across exec.
     pub fn wait(&mut self, deadline: Instant) -> Option<ExitStatus> {
@@ -75,6 +79,16 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.signal(Signal::KILL);
+    }
+}
+
+/// Sends signals to a process for which another thread waits.
+pub struct Signaller(OwnedFd);
+
+impl Signaller {
+    /// False when the process has ended already.
+    pub fn signal(&self, signal: Signal) -> bool {
+        pidfd_send_signal(&self.0, signal).is_ok()
     }
 }
 

@@ -187,6 +187,42 @@ impl Server {
         }
     }
 
+    /// Ids of an account's sessions.
+    #[track_caller]
+    pub fn sessions_of(&self, account: &str) -> Vec<u64> {
+        let id = |row: &Row| String::from_utf8(row[0].clone().unwrap()).unwrap();
+        let rows = self.rows(&self.sessions_query("ID", account));
+        let mut ids: Vec<u64> = rows.iter().map(|row| id(row).parse().unwrap()).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    #[track_caller]
+    pub fn await_no_sessions_of(&self, account: &str, limit: Duration) {
+        self.await_sessions_of(account, limit, |count| count == 0);
+    }
+
+    /// Waits until the account has so many sessions.
+    #[track_caller]
+    pub fn await_sessions_of(
+        &self,
+        account: &str,
+        limit: Duration,
+        condition: impl Fn(usize) -> bool,
+    ) {
+        let count = self.sessions_query("COUNT(*)", account);
+        self.await_value(&count, limit, |count| condition(count.parse().unwrap()));
+    }
+
+    fn sessions_query(&self, what: &str, account: &str) -> String {
+        let list = if self.kind().is_mariadb() {
+            "information_schema.PROCESSLIST"
+        } else {
+            "performance_schema.processlist"
+        };
+        format!("SELECT {what} FROM {list} WHERE USER = '{account}'")
+    }
+
     /// The plain command line client, as README tells people to load a dump.
     pub fn client(&self, database: Option<&str>) -> Command {
         let mut command = Command::new("mariadb");

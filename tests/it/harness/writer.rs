@@ -1,7 +1,7 @@
 //! A background writer over the `invariant` schema of `scripts/seed`: each transaction moves an amount between two
 //! accounts and writes both halves to the ledger, so every consistent read satisfies `assert_invariant`.
 
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -24,21 +24,42 @@ struct Progress {
     changed: Condvar,
 }
 
+impl Progress {
+    /// Waits for the pause to be over, and while the writer rests; false when it is to stop.
+    fn goes_on(&self, pause: Duration) -> bool {
+        let state = self.state.lock().unwrap();
+        let paused = self
+            .changed
+            .wait_timeout_while(state, pause, |state| !state.stopping);
+        let rested = self
+            .changed
+            .wait_while(paused.unwrap().0, |state| state.resting && !state.stopping);
+        !rested.unwrap().stopping
+    }
+}
+
 #[derive(Default)]
 struct State {
     transactions: u64,
     stopping: bool,
+    resting: bool,
     /// The first error that a writer may not meet; raised in the test's own thread.
     failure: Option<String>,
 }
 
 impl Writer {
+    /// As fast as the server takes it.
     pub fn start(database: &TestDb, threads: u32) -> Self {
+        Self::start_with_pauses(database, threads, Duration::ZERO)
+    }
+
+    /// With a pause after each transaction, where every one of them is replayed in the end.
+    pub fn start_with_pauses(database: &TestDb, threads: u32, pause: Duration) -> Self {
         let progress = Arc::new(Progress::default());
         let spawn = |number| {
             let opts = database.server().opts().db_name(Some(database.name()));
             let progress = Arc::clone(&progress);
-            thread::spawn(move || write(&opts, &progress, number))
+            thread::spawn(move || write(&opts, &progress, number, pause))
         };
         let threads = (0..threads).map(spawn).collect();
         Self { progress, threads }
@@ -60,15 +81,19 @@ impl Writer {
             .changed
             .wait_timeout_while(state, limit, going_on)
             .unwrap();
-        assert!(
-            state.failure.is_none(),
-            "the writer failed: {}",
-            state.failure.as_ref().unwrap()
-        );
-        assert!(
-            state.transactions >= wanted,
-            "fewer than {count} transactions in {limit:?}"
-        );
+        let done = state.transactions >= wanted;
+        assert_no_failure(state);
+        assert!(done, "fewer than {count} transactions in {limit:?}");
+    }
+
+    /// Has the writer stand still after the transaction it is at, until `resume`.
+    pub fn rest(&self) {
+        self.progress.state.lock().unwrap().resting = true;
+    }
+
+    pub fn resume(&self) {
+        self.progress.state.lock().unwrap().resting = false;
+        self.progress.changed.notify_all();
     }
 
     /// Stops, and returns how many transactions were committed.
@@ -76,20 +101,30 @@ impl Writer {
     pub fn finish(mut self) -> u64 {
         self.stop();
         let state = self.progress.state.lock().unwrap();
-        assert!(
-            state.failure.is_none(),
-            "the writer failed: {}",
-            state.failure.as_ref().unwrap()
-        );
-        state.transactions
+        let transactions = state.transactions;
+        assert_no_failure(state);
+        transactions
     }
 
     fn stop(&mut self) {
         self.progress.state.lock().unwrap().stopping = true;
+        self.progress.changed.notify_all();
         for thread in self.threads.drain(..) {
             thread.join().ok();
         }
     }
+}
+
+/// A panic under the lock would poison it for the writers.
+#[track_caller]
+fn assert_no_failure(state: MutexGuard<State>) {
+    let failure = state.failure.clone();
+    drop(state);
+    assert!(
+        failure.is_none(),
+        "the writer failed: {}",
+        failure.unwrap_or_default()
+    );
 }
 
 impl Drop for Writer {
@@ -98,11 +133,11 @@ impl Drop for Writer {
     }
 }
 
-fn write(opts: &OptsBuilder, progress: &Progress, writer: u32) {
+fn write(opts: &OptsBuilder, progress: &Progress, writer: u32, pause: Duration) {
     let mut session: Option<Conn> = None;
     // A small generator is enough to visit all accounts; equal seeds give equal sequences.
     let mut random = u64::from(writer) * 2_654_435_761 + 1;
-    while !progress.state.lock().unwrap().stopping {
+    while progress.goes_on(pause) {
         random = random
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
@@ -122,7 +157,11 @@ fn write(opts: &OptsBuilder, progress: &Progress, writer: u32) {
             Err(mysql::Error::MySqlError(error)) if is_passing(error.code) => {}
             // A test may restart the server, so a lost connection is made anew. A commit whose answer was lost is
             // not counted, but keeps the invariant all the same.
-            Err(mysql::Error::IoError(_) | mysql::Error::DriverError(_)) => session = None,
+            Err(
+                mysql::Error::IoError(_)
+                | mysql::Error::CodecError(_)
+                | mysql::Error::DriverError(_),
+            ) => session = None,
             Err(error) => {
                 state.failure.get_or_insert(error.to_string());
                 state.stopping = true;

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -138,6 +138,8 @@ struct State {
     counters: Counters,
     /// The clients' ports with the bytes they have got, of TCP connections that live.
     clients: BTreeMap<u16, u64>,
+    /// What each connection that lives has carried to its client.
+    passed: Vec<Weak<AtomicU64>>,
     rules: Vec<Rule>,
     /// Raised by each `strike`: a connection that has seen less obeys the newest one.
     strikes: u64,
@@ -240,6 +242,15 @@ impl Proxy {
         *busiest.expect("a TCP connection").0
     }
 
+    /// Connections that live now and have carried fewer bytes than that to their clients.
+    pub fn open_below(&self, bytes: u64) -> usize {
+        let state = self.shared.state.lock().unwrap();
+        let living = state.passed.iter().filter_map(Weak::upgrade);
+        living
+            .filter(|passed| passed.load(Ordering::SeqCst) < bytes)
+            .count()
+    }
+
     /// Waits until the counters satisfy `condition`.
     #[track_caller]
     pub fn await_counters(&self, limit: Duration, condition: impl Fn(&Counters) -> bool) {
@@ -253,6 +264,12 @@ impl Proxy {
         // A panic under the lock would poison it for the pumps.
         drop(state);
         assert!(!timeout.timed_out(), "not within {limit:?}: {counters:?}");
+    }
+
+    /// Lets those who wait for the counters look at their condition again: something else that it asks for has changed.
+    pub fn wake(&self) {
+        let _state = self.shared.state.lock().unwrap();
+        self.shared.changed.notify_all();
     }
 }
 

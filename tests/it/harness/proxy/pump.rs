@@ -1,6 +1,7 @@
 //! One connection of the proxy: a thread for each direction.
 
 use std::net::Shutdown;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,9 +16,11 @@ pub fn open(client: Stream, server: Stream, faults: Vec<Planned>, shared: &Arc<S
     if client.prepare().and_then(|()| server.prepare()).is_err() {
         return;
     }
+    let passed = Arc::default();
     let strikes_seen = {
         let mut state = shared.state.lock().unwrap();
         state.counters.open += 1;
+        state.passed.push(Arc::downgrade(&passed));
         shared.changed.notify_all();
         state.strikes
     };
@@ -27,13 +30,13 @@ pub fn open(client: Stream, server: Stream, faults: Vec<Planned>, shared: &Arc<S
         server,
         shared: Arc::clone(shared),
         flow: Mutex::new(Flow::Open),
+        passed,
     });
     let to_client = ToClient {
         connection: Arc::clone(&connection),
         faults,
         strikes_seen,
         rate: None,
-        passed: 0,
     };
     thread::spawn(move || to_client.run());
     thread::spawn(move || connection.pump_to_server());
@@ -47,6 +50,8 @@ struct Connection {
     shared: Arc<Shared>,
     /// Locked after `shared.state` where both are.
     flow: Mutex<Flow>,
+    /// Bytes to the client.
+    passed: Arc<AtomicU64>,
 }
 
 /// What the pump towards the server does.
@@ -161,7 +166,6 @@ struct ToClient {
     strikes_seen: u64,
     /// Bytes per second.
     rate: Option<u64>,
-    passed: u64,
 }
 
 impl ToClient {
@@ -189,12 +193,16 @@ impl ToClient {
         }
     }
 
+    fn passed(&self) -> u64 {
+        self.connection.passed.load(Ordering::SeqCst)
+    }
+
     /// So much that no byte passes which a fault is to keep back, and under a rate a twentieth of a second's.
     fn room(&self, most: usize) -> usize {
         let until_fault = self
             .faults
             .first()
-            .map_or(u64::MAX, |planned| planned.after_bytes - self.passed);
+            .map_or(u64::MAX, |planned| planned.after_bytes - self.passed());
         let by_rate = self.rate.map_or(u64::MAX, |rate| (rate / 20).max(1));
         usize::try_from(until_fault.min(by_rate)).map_or(most, |room| room.min(most))
     }
@@ -211,7 +219,7 @@ impl ToClient {
                 Err(_) => return false,
             }
         }
-        self.passed += length;
+        self.connection.passed.fetch_add(length, Ordering::SeqCst);
         let mut state = self.connection.shared.state.lock().unwrap();
         state.counters.bytes_to_client += length;
         if let Some(port) = self.connection.client_port {
@@ -244,7 +252,7 @@ impl ToClient {
             state.struck?
         } else {
             loop {
-                if self.faults.first()?.after_bytes > self.passed {
+                if self.faults.first()?.after_bytes > self.passed() {
                     return None;
                 }
                 let planned = self.faults.remove(0);

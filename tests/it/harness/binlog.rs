@@ -2,10 +2,13 @@
 
 use std::process::Command;
 
-use crate::harness::{Kind, Run, Server, TestDb, announce};
+use super::database::TestDb;
+use super::dev_server::Kind;
+use super::dump::Run;
+use super::server::{Server, announce};
 
 /// Debian 12's mariadb-binlog refuses a server it does not know: 11.8.
-pub fn can_be_read(server: &Server) -> bool {
+pub fn binlog_can_be_read(server: &Server) -> bool {
     let known = server.kind() != Kind::MariaDb11;
     if !known {
         announce("NOT COVERED: the binlog of mariadb11: no program here reads it");
@@ -15,7 +18,7 @@ pub fn can_be_read(server: &Server) -> bool {
 
 /// Replays what was written to `database` since the dump on its copy at `target`.
 #[track_caller]
-pub fn replay(run: &Run, database: &TestDb, target: &Server) {
+pub fn replay_binlog(run: &Run, database: &TestDb, target: &Server) {
     let manifest = run.manifest();
     let position = &manifest["consistency"]["position"];
     assert_eq!(position["state"], "known", "{}", run.report());

@@ -163,10 +163,6 @@ pub struct Running {
 }
 
 impl Running {
-    pub fn pid(&self) -> u32 {
-        self.process.id()
-    }
-
     pub fn output(&self) -> &Path {
         &self.output
     }

@@ -10,9 +10,6 @@
 //! assert_round_trip(&run, &database);
 //! ```
 
-// Behaviours come and go; what none of them needs today stays at hand for the next.
-#![allow(dead_code, unused_imports)]
-
 mod binlog;
 mod compare;
 mod database;
@@ -37,12 +34,12 @@ pub use dev_server::Kind;
 pub use disk::SmallDisk;
 pub use dump::{Rdump, Run, Running};
 pub use environment::number_of_environment;
-pub use files::{TEMP_PREFIX, assert_no_temporary_files, list_files, read_decompressed};
+pub use files::{TEMP_PREFIX, assert_no_temporary_files, list_files};
 pub use fixtures::cases;
 pub use process::Signaller;
-pub use proxy::{Counters, Fault, Listen, Proxy, Target, Trigger};
+pub use proxy::{Fault, Listen, Proxy, Target, Trigger};
 pub use query::{Query, Row, identifier};
-pub use restore::{Restored, restore, restore_as, restore_with};
+pub use restore::{restore, restore_as, restore_with};
 pub use scripted::{Answer, INTEGER, ScriptedServer, TEXT};
 pub use server::{Server, announce};
 pub use writer::{Writer, assert_invariant};

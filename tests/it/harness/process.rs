@@ -34,10 +34,6 @@ impl Process {
         }
     }
 
-    pub fn id(&self) -> u32 {
-        self.id
-    }
-
     /// As of the last `wait`.
     pub fn peak_rss_bytes(&self) -> u64 {
         self.peak_rss_bytes

@@ -36,10 +36,6 @@ pub struct Restored {
 }
 
 impl Restored {
-    pub fn server(&self) -> &Server {
-        &self.server
-    }
-
     pub fn databases(&self) -> &[String] {
         &self.databases
     }

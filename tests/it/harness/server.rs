@@ -280,15 +280,6 @@ impl Server {
         }
     }
 
-    #[track_caller]
-    pub fn load_file(&self, database: Option<&str>, path: impl AsRef<Path>) {
-        let path = path.as_ref();
-        let sql = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        if let Err(complaint) = self.try_load(database, &sql) {
-            panic!("the mariadb client on {}: {complaint}", path.display());
-        }
-    }
-
     /// Makes a schema of `scripts/seed` in `database`.
     #[track_caller]
     pub fn seed(&self, database: &str, schema: &str, rows: Option<u64>) {

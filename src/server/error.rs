@@ -135,8 +135,11 @@ impl ServerError {
                 io::ErrorKind::TimedOut,
                 "no bytes came within the read timeout",
             ),
-            // rustls explains this one with an address on the web.
-            io::ErrorKind::UnexpectedEof => {
+            // rustls explains it with an address on the web, the driver by its own buffers.
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe => {
+                io::Error::new(source.kind(), "the server hung up")
+            }
+            io::ErrorKind::Other if source.to_string().contains("remaining on stream") => {
                 io::Error::new(io::ErrorKind::UnexpectedEof, "the server hung up")
             }
             kind => io::Error::new(kind, source.to_string()),

@@ -141,6 +141,8 @@ mod tests {
             columns: vec![id],
             keys: vec![key],
             partitions: Vec::new(),
+            versioned: false,
+            history: None,
         };
         let options = ChunkOptions {
             rows: Some(1000),

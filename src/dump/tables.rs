@@ -11,7 +11,7 @@ use time::OffsetDateTime;
 use super::config::DumpConfig;
 use super::coordinator::{Coordinator, TableState};
 use super::finish::{Facts, finish};
-use super::job::TableJob;
+use super::job::{Reading, TableJob};
 use super::pipe::FileOptions;
 use super::pool::with_workers;
 use super::query;
@@ -309,6 +309,10 @@ impl<'a> Journey<'a> {
 
     fn table_states(&self, survey: &mut Survey) -> Vec<TableState> {
         let condition = self.config.where_clause.as_deref();
+        let reading = Reading {
+            labels_by_number: matches!(self.config.format, Format::Sql(_)),
+            checks_json: survey.flavor.has_binary_json(),
+        };
         std::mem::take(&mut survey.plan.tables)
             .into_iter()
             .enumerate()
@@ -316,7 +320,8 @@ impl<'a> Journey<'a> {
                 let estimate = table.rows_estimate.unwrap_or_default();
                 let name = format!("{}.{}", table.name.database, table.name.name);
                 let progress = self.progress.table(name, estimate);
-                TableState::new(TableJob::new(index, table, progress, condition), None)
+                let job = TableJob::new(index, table, progress, condition, reading);
+                TableState::new(job, None)
             })
             .collect()
     }
@@ -423,6 +428,8 @@ impl<'a> Journey<'a> {
             names: &self.names,
             progress: self.progress,
             objects: self.config.objects,
+            definer: &self.config.definer,
+            plain_backslashes: matches!(&self.config.format, Format::Sql(o) if !o.escape_backslash),
             catalog,
         }
     }

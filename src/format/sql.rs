@@ -65,7 +65,7 @@ impl SqlEncoder {
     ) -> Self {
         let name_columns = name_columns || options.complete_insert;
         Self {
-            file_head: file_head(options.escape_backslash),
+            file_head: file_head(options),
             statement_head: statement_head(table, &columns, name_columns),
             kinds: columns.into_iter().map(|column| column.kind).collect(),
             escaper: if options.escape_backslash {
@@ -226,8 +226,13 @@ impl Encoder for SqlEncoder {
 
 /// The settings a session needs to read the file as it was written. They are comments with a version, which Lightning
 /// skips. The `sql_mode` is not strict: ENUM values of index 0 and zero dates would be refused.
-fn file_head(escape_backslash: bool) -> Vec<u8> {
-    let no_backslash = if escape_backslash {
+fn file_head(options: &SqlOptions) -> Vec<u8> {
+    let history = if options.history {
+        "/*M!101100 SET system_versioning_insert_history=1*/;\n"
+    } else {
+        ""
+    };
+    let no_backslash = if options.escape_backslash {
         ""
     } else {
         ",NO_BACKSLASH_ESCAPES"
@@ -236,7 +241,7 @@ fn file_head(escape_backslash: bool) -> Vec<u8> {
         "/*!40101 SET NAMES binary*/;\n\
          /*!40014 SET FOREIGN_KEY_CHECKS=0*/;\n\
          /*!40103 SET TIME_ZONE='+00:00'*/;\n\
-         /*!40101 SET SQL_MODE='NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES{no_backslash}'*/;\n"
+         /*!40101 SET SQL_MODE='NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES{no_backslash}'*/;\n{history}"
     )
     .into_bytes()
 }

@@ -176,7 +176,8 @@ impl Flavor {
     /// Session variables that a dump sets if the server knows them; a refusal is no error.
     pub fn optional_settings(&self) -> &'static [&'static str] {
         match self.kind {
-            Kind::MariaDb => &["max_statement_time=0"],
+            // Without the second, tables are read as they were at a moment of the past.
+            Kind::MariaDb => &["max_statement_time=0", "system_versioning_asof=DEFAULT"],
             Kind::MySql => &[
                 "max_execution_time=0",
                 "information_schema_stats_expiry=0",

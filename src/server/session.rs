@@ -411,17 +411,19 @@ fn collect(source: &mut dyn RowSource) -> Result<Vec<TextRow>, ServerError> {
 
 /// Whether rdump sets that session variable itself, so that a user's value has no effect.
 pub fn is_fixed_setting(name: &str) -> bool {
-    const FIXED: [&str; 12] = [
+    const FIXED: [&str; 14] = [
         "autocommit",
         "character_set_client",
         "character_set_connection",
         "character_set_results",
+        "completion_type",
         "lock_wait_timeout",
         "net_write_timeout",
         "sql_big_selects",
         "sql_mode",
         "sql_safe_updates",
         "sql_select_limit",
+        "system_versioning_asof",
         "time_zone",
         "wait_timeout",
     ];
@@ -431,7 +433,7 @@ pub fn is_fixed_setting(name: &str) -> bool {
 /// Settings that every supported server knows.
 fn required_settings() -> String {
     format!(
-        "time_zone='+00:00', sql_mode='NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES', autocommit=1, \
+        "time_zone='+00:00', sql_mode='NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES', autocommit=1, completion_type=0, \
          net_write_timeout={NET_WRITE_TIMEOUT_SECONDS}, wait_timeout={WAIT_TIMEOUT_SECONDS}, \
          lock_wait_timeout={LOCK_WAIT_TIMEOUT_SECONDS}, sql_safe_updates=0, sql_select_limit=18446744073709551615, sql_big_selects=1"
     )

@@ -32,6 +32,7 @@ mod privileges;
 mod query;
 mod rooms;
 mod round_trip;
+mod server_settings;
 mod standalone;
 mod tidb;
 mod values;

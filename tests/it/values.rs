@@ -34,7 +34,7 @@ fn load(database: &TestDb, fixture: &str) {
 }
 
 /// The database of all types that the server has.
-fn every_type(server: &Server, test: &str) -> TestDb {
+pub fn every_type(server: &Server, test: &str) -> TestDb {
     let database = TestDb::new(server, test);
     let more: &[&str] = match server.kind() {
         Kind::MariaDb => &["modern.sql", "mariadb.sql"],

@@ -17,6 +17,8 @@ pub enum CellKind {
     Plain,
     /// Text of the column's own charset, to be quoted and escaped.
     Text,
+    /// Text whose bytes are written as digits, since the session that inserts it must not speak binary.
+    HexText,
     /// Text that must not come from a binary literal: MySQL refuses JSON from one (error 3144), MariaDB takes it for the raw
     /// bytes of INET4, INET6 or UUID and stores NULL, with no more than a warning.
     Json,

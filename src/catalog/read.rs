@@ -187,6 +187,8 @@ impl<'a> Reader<'a> {
                 columns: Vec::new(),
                 keys: Vec::new(),
                 partitions: Vec::new(),
+                misread_in_binary: false,
+                has_unshown_values: false,
                 versioned: entry.versioned,
                 history: None,
             })

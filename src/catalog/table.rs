@@ -37,6 +37,11 @@ pub struct Table {
     pub keys: Vec<Key>,
     /// The names of the top-level partitions, in order; empty when not partitioned.
     pub partitions: Vec<String>,
+    /// Whether the partitions' values have characters beyond ASCII, and the server reads them in the charset of whoever
+    /// opens the table, so that a session that speaks binary finds none of them (MySQL: seen on 5.6 and 9.7, error 1654).
+    pub misread_in_binary: bool,
+    /// Whether a value of the partitions is not shown as it is, as bytes that are no text are not on old servers.
+    pub has_unshown_values: bool,
     /// Whether the server keeps past versions of its rows (MariaDB).
     pub versioned: bool,
     /// Where those versions are to be read too, the columns that tell their time.

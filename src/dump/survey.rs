@@ -81,6 +81,13 @@ impl Survey {
             warnings.extend(catalog.tables().filter_map(labels_that_read_alike));
         }
         warnings.extend(catalog.tables().filter_map(members_that_are_not_shown));
+        let unshown = catalog.tables().filter(|table| table.has_unshown_values);
+        warnings.extend(unshown.map(|table| {
+            format!(
+                "a partition of {} has a value that the server shows with a ? or cuts, as it does with bytes that are no text: it is another value after loading",
+                table.name
+            )
+        }));
         let mut plan = Plan::new(config, &mut catalog, &flavor)?;
         if config.objects.data {
             warnings.extend(past_versions(config, extra, &flavor, &mut plan.tables)?);

@@ -248,6 +248,15 @@ impl<'a> Worker<'a> {
     }
 }
 
+/// The column written in a way that a session of any charset reads alike.
+fn as_hex_text(column: EncodedColumn) -> EncodedColumn {
+    let kind = match column.kind {
+        CellKind::Text => CellKind::HexText,
+        kind => kind,
+    };
+    EncodedColumn { kind, ..column }
+}
+
 /// Streams the rows of one chunk into staged files.
 fn read(
     shared: &Shared<'_>,
@@ -275,6 +284,11 @@ fn read(
         .filter(|column| column.kind == CellKind::Binary)
         .map(|column| column.name.clone())
         .collect();
+    let columns = if table.misread_in_binary && matches!(shared.format, Format::Sql(_)) {
+        columns.into_iter().map(as_hex_text).collect()
+    } else {
+        columns
+    };
     let encoder = shared.format.encoder(
         &table.name.name,
         columns,

@@ -116,6 +116,11 @@ impl Flavor {
         self.mysql((8, 0, 17))
     }
 
+    /// The values of partitions are read in the charset of the session that opens the table.
+    pub fn misreads_partitions_in_binary(&self) -> bool {
+        self.kind == Kind::MySql
+    }
+
     /// The expressions of a table are read under the `sql_mode` of whoever opens it, though they are kept with backslashes
     /// as escapes, so that NO_BACKSLASH_ESCAPES makes a table with such an expression fail (MySQL: seen on 9.7, error 1064).
     pub fn misreads_backslashes_in_expressions(&self) -> bool {

@@ -94,10 +94,11 @@ pub fn table(create: &[u8]) -> SchemaFile {
 /// Whether a generated column, a default, a check or an index of what [`show_create_table`] returned computes with a string
 /// that has a backslash in it.
 pub fn has_backslash_in_expression(create: &[u8]) -> bool {
-    const MARKS: [&[u8]; 4] = [
+    const MARKS: [&[u8]; 5] = [
         b" GENERATED ALWAYS AS (",
         b" DEFAULT (",
         b" CHECK (",
+        b" VALUES ",
         b"KEY ",
     ];
     let mut lines = create.split(|byte| *byte == b'\n');

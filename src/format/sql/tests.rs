@@ -341,7 +341,7 @@ proptest! {
     ) {
         let options = SqlOptions { statement_size_bytes, escape_backslash, complete_insert: false, history: false };
         let (out, told) = file(&mut encoder(&options, &KINDS, max_allowed_packet), &rows);
-        let read = decode(&out, &file_head(&options), escape_backslash);
+        let read = decode(&out, &file_head(&options, "binary"), escape_backslash);
         // A negative zero is the one value that is written in another way.
         let rows: Vec<Cells> = rows.into_iter().map(|mut row| {
             if row[2].as_deref() == Some(b"-0") {

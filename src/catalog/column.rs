@@ -17,6 +17,8 @@ pub enum CellKind {
     Plain,
     /// Text of the column's own charset, to be quoted and escaped.
     Text,
+    /// Text whose bytes are written as digits, since the session that inserts it must not speak binary.
+    HexText,
     /// Text that must not come from a binary literal: MySQL refuses JSON from one (error 3144), MariaDB takes it for the raw
     /// bytes of INET4, INET6 or UUID and stores NULL, with no more than a warning.
     Json,
@@ -137,6 +139,20 @@ impl Column {
         )
     }
 
+    /// Whether two of the values read alike: the empty label of an ENUM or SET reads like no label at all, and servers show a
+    /// `?` in labels for each character beyond the basic plane (seen on all four).
+    pub fn has_ambiguous_labels(&self) -> bool {
+        matches!(self.data_type.as_str(), "enum" | "set")
+            && (self.column_type.contains('?') || has_empty_label(&self.column_type))
+    }
+
+    /// The expression that reads an ENUM as the number of its label and a SET as the sum of its bits, which is how they are
+    /// stored and can be inserted.
+    pub fn number_expression(&self) -> String {
+        let name = quote(&self.name);
+        format!("CAST({name} AS UNSIGNED) AS {name}")
+    }
+
     /// The expression that reads the column without loss. The server prints FLOAT with six digits; multiplied by a double
     /// it prints all of them, and keeps −0 (CAST AS DOUBLE fails on MySQL 5.6, `+0e0` loses −0).
     pub fn select_expression(&self) -> String {
@@ -147,6 +163,27 @@ impl Column {
             name
         }
     }
+}
+
+/// Whether one of the labels in `enum('a','it''s','')` is empty.
+fn has_empty_label(column_type: &str) -> bool {
+    let mut rest = column_type;
+    while let Some(open) = rest.find('\'') {
+        let label = &rest[open + 1..];
+        let mut end = label.find('\'').unwrap_or(label.len());
+        if end == 0 && !label.starts_with("''") {
+            return true;
+        }
+        // A doubled quote is part of the label.
+        while label[end..].starts_with("''") {
+            let after = end + 2;
+            end = label[after..]
+                .find('\'')
+                .map_or(label.len(), |at| after + at);
+        }
+        rest = label.get(end + 1..).unwrap_or_default();
+    }
+    false
 }
 
 #[cfg(test)]
@@ -175,6 +212,22 @@ mod tests {
             "INVISIBLE",
         ] {
             assert!(!with_extra(extra).generated, "{extra}");
+        }
+    }
+
+    #[test]
+    fn an_empty_label_is_found_between_all_others() {
+        for (column_type, found) in [
+            ("enum('')", true),
+            ("enum('a','')", true),
+            ("set('','a')", true),
+            ("enum('a','','b')", true),
+            ("enum('a','it''s')", false),
+            ("enum('''','a'',','''''')", false),
+            ("enum(''',''','b')", false),
+            ("enum(',''','')", true),
+        ] {
+            assert_eq!(has_empty_label(column_type), found, "{column_type}");
         }
     }
 

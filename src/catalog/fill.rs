@@ -114,7 +114,8 @@ impl<'r, 'a, 't> Filler<'r, 'a, 't> {
 
     /// Top-level partitions; the view has a row for each subpartition (mydumper PR#2077).
     fn partitions(&mut self) -> Result<(), ServerError> {
-        let columns = "PARTITION_ORDINAL_POSITION, PARTITION_NAME";
+        let columns = "PARTITION_ORDINAL_POSITION, PARTITION_NAME, PARTITION_DESCRIPTION";
+        let misreads = self.reader.session.flavor().misreads_partitions_in_binary();
         let named = About {
             only: " AND PARTITION_NAME IS NOT NULL",
             ..About::new("PARTITIONS", columns)
@@ -123,6 +124,9 @@ impl<'r, 'a, 't> Filler<'r, 'a, 't> {
         self.each(named, "reading the partitions of", |row, table| {
             let position = number(row, 2).unwrap_or_default();
             found.push((table.name.name.clone(), position, text(row, 3)));
+            let values = row.cell(4).unwrap_or_default();
+            table.misread_in_binary |= misreads && !values.is_ascii();
+            table.has_unshown_values |= is_unshown(values);
         })?;
         found.sort_unstable();
         found.dedup();
@@ -154,6 +158,12 @@ impl<'r, 'a, 't> Filler<'r, 'a, 't> {
             }
         })
     }
+}
+
+/// Whether a list of values has one that the server shows as `?`, or that it cuts in the middle of its quotes (MySQL 5.6).
+fn is_unshown(values: &[u8]) -> bool {
+    let quotes = memchr::memchr_iter(b'\'', values).count();
+    quotes % 2 == 1 || values.contains(&b'?')
 }
 
 /// A question to a view of `information_schema` about tables of one database.

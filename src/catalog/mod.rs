@@ -8,6 +8,7 @@ pub mod column;
 pub mod ddl;
 mod fill;
 pub mod filter;
+pub mod history;
 pub mod ident;
 pub mod identity;
 pub mod key;

@@ -15,6 +15,9 @@ use crate::server::error::ServerError;
 use crate::server::rows::Row;
 use crate::server::session::Session;
 
+/// The type of a table that keeps past versions of its rows (MariaDB).
+const VERSIONED: &str = "SYSTEM VERSIONED";
+
 /// Reads one catalog.
 pub(super) struct Reader<'a> {
     pub(super) session: &'a mut Session,
@@ -27,6 +30,7 @@ pub(super) struct Reader<'a> {
 struct Listed {
     name: String,
     kind: TableKind,
+    versioned: bool,
     wanted: bool,
 }
 
@@ -145,8 +149,9 @@ impl<'a> Reader<'a> {
         );
         let mut found = Vec::new();
         self.each(&sql, &doing("listing the tables of", database), |row| {
-            if let (true, Some(kind)) = (is(row, database), table_kind(&text(row, 2))) {
-                found.push((text(row, 1), kind));
+            let table_type = text(row, 2);
+            if let (true, Some(kind)) = (is(row, database), table_kind(&table_type)) {
+                found.push((text(row, 1), kind, table_type == VERSIONED));
             }
         })?;
         let wanted = |name: &str, kind| {
@@ -159,10 +164,11 @@ impl<'a> Reader<'a> {
                 && (tables.is_empty() || tables.iter().any(named))
                 && (self.selection.matches)(database, name)
         };
-        let listed = found.into_iter().map(|(name, kind)| Listed {
+        let listed = found.into_iter().map(|(name, kind, versioned)| Listed {
             wanted: wanted(&name, kind),
             name,
             kind,
+            versioned,
         });
         Ok(listed.collect())
     }
@@ -181,6 +187,10 @@ impl<'a> Reader<'a> {
                 columns: Vec::new(),
                 keys: Vec::new(),
                 partitions: Vec::new(),
+                misread_in_binary: false,
+                has_unshown_values: false,
+                versioned: entry.versioned,
+                history: None,
             })
             .collect();
         tables.sort_unstable_by(|a, b| a.name.name.cmp(&b.name.name));
@@ -312,7 +322,7 @@ pub(super) fn number(row: &Row<'_>, index: usize) -> Option<u64> {
 /// `None` for what cannot be dumped: the server's own views, temporary tables.
 fn table_kind(table_type: &str) -> Option<TableKind> {
     match table_type {
-        "BASE TABLE" | "SYSTEM VERSIONED" => Some(TableKind::Base),
+        "BASE TABLE" | VERSIONED => Some(TableKind::Base),
         "VIEW" => Some(TableKind::View),
         "SEQUENCE" => Some(TableKind::Sequence),
         _ => None,

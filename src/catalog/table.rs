@@ -3,6 +3,7 @@
 //! Owns the data only; `catalog/mod.rs` reads it in bulk.
 
 use super::column::Column;
+use super::history::RowPeriod;
 use super::ident::ObjectName;
 use super::key::Key;
 
@@ -36,6 +37,15 @@ pub struct Table {
     pub keys: Vec<Key>,
     /// The names of the top-level partitions, in order; empty when not partitioned.
     pub partitions: Vec<String>,
+    /// Whether the partitions' values have characters beyond ASCII, and the server reads them in the charset of whoever
+    /// opens the table, so that a session that speaks binary finds none of them (MySQL: seen on 5.6 and 9.7, error 1654).
+    pub misread_in_binary: bool,
+    /// Whether a value of the partitions is not shown as it is, as bytes that are no text are not on old servers.
+    pub has_unshown_values: bool,
+    /// Whether the server keeps past versions of its rows (MariaDB).
+    pub versioned: bool,
+    /// Where those versions are to be read too, the columns that tell their time.
+    pub history: Option<RowPeriod>,
 }
 
 impl Table {
@@ -46,7 +56,14 @@ impl Table {
 
     /// Whether an INSERT needs a column list: some column is left out of the rows, or is invisible.
     pub fn needs_column_list(&self) -> bool {
-        self.columns.iter().any(|c| c.generated || c.invisible)
+        self.history.is_some() || self.columns.iter().any(|c| c.generated || c.invisible)
+    }
+
+    /// The names of the columns that are dumped, in their order.
+    pub fn dumped_columns(&self) -> impl Iterator<Item = &str> {
+        let period = self.history.iter().flat_map(RowPeriod::columns);
+        let stored = self.stored_columns().map(|column| column.name.as_str());
+        stored.chain(period)
     }
 
     /// The column of that name.

@@ -6,9 +6,10 @@
 use super::bound::{between, equal};
 use super::column::KeyColumn;
 use crate::catalog::ident::{ObjectName, quote};
+use crate::server::answer::TextRow;
 use crate::server::error::ServerError;
 use crate::server::flavor::Kind;
-use crate::server::session::{Session, TextRow};
+use crate::server::session::Session;
 
 /// The key that cuts a table.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -131,6 +131,10 @@ fn table(key_columns: usize, rows: u64) -> Table {
             .collect(),
         keys: vec![key("PRIMARY", &names)],
         partitions: Vec::new(),
+        misread_in_binary: false,
+        has_unshown_values: false,
+        versioned: false,
+        history: None,
     }
 }
 

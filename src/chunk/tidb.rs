@@ -141,6 +141,10 @@ mod tests {
             columns: vec![id],
             keys: vec![key],
             partitions: Vec::new(),
+            misread_in_binary: false,
+            has_unshown_values: false,
+            versioned: false,
+            history: None,
         };
         let options = ChunkOptions {
             rows: Some(1000),

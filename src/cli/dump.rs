@@ -19,6 +19,7 @@ use super::template::{Scope, parse_template};
 use super::usage::UsageError;
 use crate::catalog::filter::TableFilter;
 use crate::dump::config::{ConsistencyMode, ConsistencyOptions, DumpConfig, Objects, Selection};
+use crate::format::{Format, SqlOptions};
 use crate::retry::RetryPolicy;
 
 /// Databases that hold no data of their own, so that a dump of them makes no sense.
@@ -38,6 +39,7 @@ pub fn convert(args: &DumpArgs) -> Result<DumpCommand, UsageError> {
     let query = query(&args.selection)?;
     let where_clause = where_clause(args.selection.r#where.as_deref())?;
     let format = format(&args.shape, query.is_some(), &mut warnings)?;
+    let format = with_history(format, objects.history)?;
     let consistency = consistency(&args.consistency)?;
     let variables = session_variables(args, &mut warnings)?;
     let file_name_template = template(&args.output, &selection, query.is_some())?;
@@ -58,6 +60,7 @@ pub fn convert(args: &DumpArgs) -> Result<DumpCommand, UsageError> {
         connection: connection.with_password()?,
         selection,
         objects,
+        definer: args.selection.definer.clone(),
         where_clause,
         query,
         threads: args.shape.threads,
@@ -140,6 +143,16 @@ fn objects(args: &SelectionArgs, query: bool) -> Result<Objects, UsageError> {
             "with -d and --sql there is nothing to dump",
         ));
     }
+    if args.users && (args.no_schemas || query) {
+        return Err(UsageError::new(
+            "--users needs CREATE statements, which -m and --sql leave out",
+        ));
+    }
+    if args.history && (args.no_data || query) {
+        return Err(UsageError::new(
+            "--history is about the rows of tables, which -d and --sql leave out",
+        ));
+    }
     Ok(Objects {
         schemas: !args.no_schemas,
         data: !args.no_data,
@@ -148,7 +161,19 @@ fn objects(args: &SelectionArgs, query: bool) -> Result<Objects, UsageError> {
         routines: !args.no_routines,
         events: !args.no_events,
         sequences: !args.no_sequences,
+        users: args.users,
+        history: args.history,
     })
+}
+
+/// CSV has no place for the setting without which a server refuses past versions of rows.
+fn with_history(format: Format, history: bool) -> Result<Format, UsageError> {
+    match format {
+        Format::Sql(options) => Ok(Format::Sql(SqlOptions { history, ..options })),
+        Format::Csv(_) if history => Err(UsageError::new("--history is for SQL files")
+            .with_hint("leave out --history or --filetype csv")),
+        Format::Csv(_) => Ok(format),
+    }
 }
 
 fn query(args: &SelectionArgs) -> Result<Option<String>, UsageError> {

@@ -11,12 +11,12 @@ use std::time::Duration;
 use clap::{ArgAction, Args, Parser};
 use log::LevelFilter;
 
-use super::names::{parse_databases, parse_tables, parse_variables};
+use super::names::{parse_databases, parse_definer, parse_tables, parse_variables};
 use super::output::{LogFormat, ReportFormat};
 use super::size::{MeasureError, parse_duration, parse_size};
 use crate::catalog::ident::ObjectName;
 use crate::compress::Compression;
-use crate::dump::config::ConsistencyMode;
+use crate::dump::config::{ConsistencyMode, Definer};
 use crate::format::CsvBinary;
 use crate::secret::Secret;
 use crate::server::TlsMode;
@@ -139,6 +139,15 @@ pub struct SelectionArgs {
     /// No sequences
     #[arg(long)]
     pub no_sequences: bool,
+    /// Accounts, roles and grants too
+    #[arg(long)]
+    pub users: bool,
+    /// MariaDB: past versions of versioned rows too
+    #[arg(long)]
+    pub history: bool,
+    /// Definers: keep, skip or USER@HOST
+    #[arg(long, value_name = "WHOSE", default_value = "keep", value_parser = parse_definer)]
+    pub definer: Definer,
 }
 
 /// How the files look.

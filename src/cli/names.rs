@@ -1,8 +1,9 @@
-//! Lists of names: `-B`, `-T` and `--params`.
+//! Names: the lists of `-B`, `-T` and `--params`, and the account of `--definer`.
 //!
-//! Owns the splitting at commas and dots that are not quoted, and the unquoting.
+//! Owns the splitting at commas, dots and `@` that are not quoted, and the unquoting.
 
-use crate::catalog::ident::ObjectName;
+use crate::catalog::ident::{ObjectName, quote};
+use crate::dump::config::Definer;
 
 /// A part of a list that is no name. Each is a clause that follows the flag and its value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,6 +23,9 @@ pub enum NameError {
     /// A session variable without a value, or with a name that cannot be one.
     #[error("it has `{0}`, which is not of the form name=value")]
     NoValue(String),
+    /// An account that cannot be written in the charset of every object.
+    #[error("it names an account that is not of the form USER@HOST in printable ASCII")]
+    Account,
     /// A value that cannot be quoted for every server.
     #[error("it has a value with a backslash")]
     Backslash,
@@ -65,6 +69,38 @@ pub fn parse_variables(list: &str) -> Result<Vec<(String, String)>, NameError> {
         Ok((name.to_owned(), sql_value(value)?))
     });
     parsed.collect()
+}
+
+/// What becomes of DEFINER clauses. An account without a host has `%`, as in SQL. It is printable ASCII, because it goes into
+/// statements of any charset.
+pub fn parse_definer(text: &str) -> Result<Definer, NameError> {
+    match text.to_ascii_lowercase().as_str() {
+        "keep" => return Ok(Definer::Keep),
+        "skip" => return Ok(Definer::Skip),
+        _ => {}
+    }
+    let quotes = ['\'', '"'];
+    let mark = quotes.into_iter().find(|quote| text.starts_with(*quote));
+    let mark = mark.unwrap_or('`');
+    let parts = split(text, '@', mark)?;
+    let part = |text: &str| match text.strip_prefix(mark) {
+        Some(rest) => rest.strip_suffix(mark).map(str::to_owned),
+        None => Some(text.to_owned()),
+    };
+    let (user, host) = match parts.as_slice() {
+        [user] => (part(user), Some("%".to_owned())),
+        [user, host] => (part(user), part(host)),
+        _ => (None, None),
+    };
+    let fits = |name: &String| name.bytes().all(|b| b == b' ' || b.is_ascii_graphic());
+    let user = user.filter(|user| fits(user) && !user.is_empty());
+    let host = host.filter(|host| fits(host) && !host.is_empty());
+    let (user, host) = user.zip(host).ok_or(NameError::Account)?;
+    Ok(Definer::Replace(format!(
+        "{}@{}",
+        quote(&user),
+        quote(&host)
+    )))
 }
 
 fn sql_value(value: &str) -> Result<String, NameError> {
@@ -154,5 +190,23 @@ mod tests {
         assert_eq!(bare, Err(NameError::NoValue("a".to_owned())));
         assert!(parse_variables("a b=1").is_err());
         assert_eq!(parse_variables(r"a=\x"), Err(NameError::Backslash));
+    }
+
+    #[test]
+    fn a_definer_is_a_word_or_an_account() {
+        assert_eq!(parse_definer("keep"), Ok(Definer::Keep));
+        assert_eq!(parse_definer("SKIP"), Ok(Definer::Skip));
+        for (text, account) in [
+            ("app", "`app`@`%`"),
+            ("app@10.%", "`app`@`10.%`"),
+            ("'keep'@'%'", "`keep`@`%`"),
+            ("`a@b`@localhost", "`a@b`@`localhost`"),
+        ] {
+            let wanted = Definer::Replace(account.to_owned());
+            assert_eq!(parse_definer(text), Ok(wanted), "{text}");
+        }
+        for text in ["", "@localhost", "a@b@c", "größe", "a\nb", "app@"] {
+            assert_eq!(parse_definer(text), Err(NameError::Account), "{text}");
+        }
     }
 }

@@ -39,6 +39,7 @@ pub fn format(
         statement_size_bytes: args.statement_size,
         escape_backslash: args.escape_backslash,
         complete_insert: args.complete_insert,
+        history: false,
     }))
 }
 

@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+pub use crate::catalog::ddl::Definer;
 use crate::catalog::filter::TableFilter;
 use crate::catalog::ident::ObjectName;
 use crate::compress::Compression;
@@ -22,6 +23,8 @@ pub struct DumpConfig {
     pub selection: Selection,
     /// Which kinds of object, and whether rows.
     pub objects: Objects,
+    /// Whose views, triggers, routines and events shall be.
+    pub definer: Definer,
     /// A condition on every table's rows, without `WHERE`.
     pub where_clause: Option<String>,
     /// One query to dump instead of tables.
@@ -86,4 +89,8 @@ pub struct Objects {
     pub events: bool,
     /// Sequences.
     pub sequences: bool,
+    /// Accounts, roles and grants.
+    pub users: bool,
+    /// Past versions of the rows of versioned tables.
+    pub history: bool,
 }

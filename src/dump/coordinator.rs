@@ -231,6 +231,7 @@ impl Coordinator<'_> {
     /// Takes note of what a worker says.
     fn take(&mut self, report: Report) -> Result<(), Error> {
         match report {
+            Report::Warning(warning) if self.warnings.contains(&warning) => {}
             Report::Warning(warning) => self.warnings.push(warning),
             Report::Done {
                 table,

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use crate::catalog::column::Column;
+use crate::catalog::history::RowPeriod;
 use crate::catalog::ident::quote;
 use crate::catalog::table::Table;
 use crate::chunk::Chunk;
@@ -24,6 +25,8 @@ pub struct TableJob {
     pub progress: TableProgress,
     /// `SELECT … FROM …`, up to the partition.
     select: String,
+    /// JSON columns whose documents are compared with their text; the answers follow the cells of a row.
+    pub checked_columns: Vec<String>,
     /// The condition the user wants on every row.
     user_condition: Option<String>,
 }
@@ -69,6 +72,24 @@ pub enum Failure {
     Run(Error),
 }
 
+/// How values are read that their text alone does not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reading {
+    /// Whether labels that read alike come as their numbers.
+    pub labels_by_number: bool,
+    /// Whether documents are looked at for values that have no form in JSON's text.
+    pub checks_json: bool,
+}
+
+/// 1 for a document that its text gives back, type by type and digit by digit. MySQL's documents also hold dates, decimals
+/// and bytes, which the text shows as strings and doubles.
+fn is_its_text(column: &Column) -> String {
+    let name = quote(&column.name);
+    let text = format!("CAST({name} AS CHAR)");
+    let again = format!("CAST({text} AS JSON)");
+    format!("{name} <=> {again} AND {text} <=> CAST({again} AS CHAR)")
+}
+
 impl TableJob {
     /// Prepares the SELECT of a table.
     pub fn new(
@@ -76,17 +97,28 @@ impl TableJob {
         table: Table,
         progress: TableProgress,
         user_condition: Option<&str>,
+        reading: Reading,
     ) -> Self {
-        let columns: Vec<_> = table
+        let mut columns: Vec<_> = table
             .stored_columns()
-            .map(Column::select_expression)
+            .map(|column| {
+                if reading.labels_by_number && column.has_ambiguous_labels() {
+                    column.number_expression()
+                } else {
+                    column.select_expression()
+                }
+            })
             .collect();
+        columns.extend(table.history.iter().flat_map(RowPeriod::columns).map(quote));
         // A table whose columns are all generated still has rows: each is written as `()`.
-        let columns = if columns.is_empty() {
-            "1".to_owned()
-        } else {
-            columns.join(", ")
-        };
+        if columns.is_empty() {
+            columns.push("1".to_owned());
+        }
+        let is_checked = |column: &&Column| reading.checks_json && column.data_type == "json";
+        let checked: Vec<_> = table.stored_columns().filter(is_checked).collect();
+        columns.extend(checked.iter().map(|column| is_its_text(column)));
+        let columns = columns.join(", ");
+        let checked_columns = checked.iter().map(|column| column.name.clone()).collect();
         let select = format!(
             "SELECT /*!40001 SQL_NO_CACHE */ {columns} FROM {}",
             table.name
@@ -96,6 +128,7 @@ impl TableJob {
             table,
             progress,
             select,
+            checked_columns,
             user_condition: user_condition.map(str::to_owned),
         }
     }
@@ -120,6 +153,8 @@ impl Job {
         let chunk = &self.chunk;
         let partition = chunk.partition.iter();
         let partition = partition.map(|name| format!(" PARTITION ({})", quote(name)));
+        let history = self.table.table.history.iter();
+        let history = history.map(|_| " FOR SYSTEM_TIME ALL".to_owned());
         let index = chunk.force_index.iter();
         let index = index.map(|name| format!(" FORCE INDEX ({})", quote(name)));
         let user = self.table.user_condition.iter();
@@ -133,6 +168,7 @@ impl Job {
         };
         std::iter::once(self.table.select.clone())
             .chain(partition)
+            .chain(history)
             .chain(index)
             .chain(clause("WHERE", &conditions, " AND "))
             .chain(clause("ORDER BY", &chunk.order_by, ", "))

@@ -13,8 +13,8 @@ use crate::error::Error;
 use crate::server::error::Reach;
 use crate::server::extra::ExtraConnection;
 
-/// Beside table locks the extra connection asks for tables too, for their keys and definitions, and would wait behind any
-/// ALTER that waits for the locks. Once rebuilt it may have to.
+/// Where the workers hold all tables to the end, the extra connection asks for tables too, for their keys and definitions, and
+/// would wait behind any ALTER that waits for the workers. Once rebuilt it may have to.
 pub fn keep_from_alters(extra: &mut ExtraConnection, tables: &[TableState]) -> Result<(), Error> {
     let sound = tables.iter().filter(|state| state.failure.is_none());
     let names: Vec<_> = sound.map(|state| state.job.table.name.clone()).collect();

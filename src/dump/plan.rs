@@ -183,6 +183,7 @@ fn needed_privileges(config: &DumpConfig, flavor: &Flavor) -> Vec<String> {
             "BINLOG ADMIN (lets DDL in early)",
         ),
         (objects.routines, routines.as_str()),
+        (objects.users, "SELECT on `mysql`.* (accounts)"),
     ]
     .into_iter()
     .filter(|(needed, _)| *needed)

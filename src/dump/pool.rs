@@ -3,6 +3,8 @@
 //! Owns the life of the threads. They end when the jobs do or when the run is cancelled; nothing is left running when
 //! [`with_workers`] returns. What to do is decided outside.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use crossbeam_channel::{Receiver, Sender, bounded};
 use rayon::ThreadPoolBuilder;
 
@@ -42,7 +44,13 @@ pub fn with_workers<T: Send>(
     Ok(pool.in_place_scope(|scope| {
         for session in sessions {
             let (jobs, reports) = (job_receiver.clone(), report_sender.clone());
-            scope.spawn(move |_| Worker::new(shared, session).run(&jobs, &reports));
+            scope.spawn(move |_| {
+                let work = || Worker::new(shared, session).run(&jobs, &reports);
+                // Nobody would ever report its chunk: the run ends, and the panic has had its say on standard error.
+                if catch_unwind(AssertUnwindSafe(work)).is_err() {
+                    shared.cancel.cancel();
+                }
+            });
         }
         drop((job_receiver, report_sender));
         coordinate(Channels {

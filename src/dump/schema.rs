@@ -3,7 +3,7 @@
 //! Owns which schema files a dump has and what goes into the manifest of them. Their text comes from `catalog/ddl`, their
 //! names from `manifest/names.rs`.
 
-use super::config::Objects;
+use super::config::{Definer, Objects};
 use super::coordinator::TableState;
 use super::pipe::{FileOptions, StagedFile, write_small};
 use crate::catalog::ddl::{self, SchemaFile};
@@ -28,6 +28,10 @@ pub struct SchemaWriter<'a> {
     pub progress: &'a Progress,
     /// Which kinds of object are wanted.
     pub objects: Objects,
+    /// Whose they shall be.
+    pub definer: &'a Definer,
+    /// Whether rows are loaded in sessions whose backslash is a plain character.
+    pub plain_backslashes: bool,
     /// The databases, with their triggers.
     pub catalog: &'a Catalog,
 }
@@ -75,12 +79,21 @@ impl SchemaWriter<'_> {
                 };
                 others.tables.push((table.name.clone(), table.kind, files));
             }
-            if let Some(text) = ask(extra, &database.name, |s| ddl::post(s, database))? {
+            if let Some(text) = ask(extra, &database.name, |s| {
+                ddl::post(s, database, self.definer)
+            })? {
                 let name = self.names.post(&database.name);
                 others
                     .files
                     .push(self.write(name, text, &mut others.warnings)?);
             }
+        }
+        if self.objects.users {
+            let text = ask(extra, &"accounts", ddl::users)?;
+            let name = self.names.users();
+            others
+                .files
+                .push(self.write(name, text, &mut others.warnings)?);
         }
         Ok(others)
     }
@@ -89,11 +102,17 @@ impl SchemaWriter<'_> {
     pub fn table(&self, extra: &mut ExtraConnection, table: &Table) -> Result<TableSchema, Error> {
         let name = &table.name;
         let mut warnings = Vec::new();
-        let (create, text) = ask(extra, name, |session| {
+        let (create, text, misreads) = ask(extra, name, |session| {
             let create = ddl::show_create_table(session, name)?;
             let text = ddl::table(&create);
-            Ok((create, text))
+            let misreads = session.flavor().misreads_backslashes_in_expressions();
+            Ok((create, text, misreads))
         })?;
+        if self.plain_backslashes && misreads && ddl::has_backslash_in_expression(&create) {
+            warnings.push(format!(
+                "an expression of table {name} holds a backslash, which MySQL misreads where backslashes are plain characters: its rows may not load without --escape-backslash"
+            ));
+        }
         let file = self.names.table(name);
         let mut files = vec![self.stage(file, text, &mut warnings)?];
         if let Some(database) = self.database(&name.database)
@@ -101,7 +120,9 @@ impl SchemaWriter<'_> {
         {
             let triggers = database.triggers_of(&name.name);
             if !triggers.is_empty() {
-                let text = ask(extra, name, |s| ddl::triggers(s, database, triggers))?;
+                let text = ask(extra, name, |s| {
+                    ddl::triggers(s, database, triggers, self.definer)
+                })?;
                 files.push(self.stage(self.names.triggers(name), text, &mut warnings)?);
             }
         }
@@ -118,7 +139,7 @@ impl SchemaWriter<'_> {
         name: &ObjectName,
         warnings: &mut Vec<String>,
     ) -> Result<Vec<FileEntry>, Error> {
-        let written = ask(extra, name, |s| ddl::view(s, name))?;
+        let written = ask(extra, name, |s| ddl::view(s, name, self.definer))?;
         let mut files = Vec::new();
         if let Some(stand_in) = written.stand_in {
             files.push(self.write(self.names.table(name), stand_in, warnings)?);

@@ -6,6 +6,7 @@
 
 use super::config::DumpConfig;
 use super::plan::Plan;
+use crate::catalog::history;
 use crate::catalog::ident::quote;
 use crate::catalog::privileges::Privileges;
 use crate::catalog::table::Table;
@@ -77,9 +78,20 @@ impl Survey {
             .unwrap_or(u64::MAX);
         if matches!(config.format, Format::Csv(_)) {
             warnings.extend(catalog.tables().filter_map(loss_in_utf8));
+            warnings.extend(catalog.tables().filter_map(labels_that_read_alike));
         }
         warnings.extend(catalog.tables().filter_map(members_that_are_not_shown));
-        let plan = Plan::new(config, &mut catalog, &flavor)?;
+        let unshown = catalog.tables().filter(|table| table.has_unshown_values);
+        warnings.extend(unshown.map(|table| {
+            format!(
+                "a partition of {} has a value that the server shows with a ? or cuts, as it does with bytes that are no text: it is another value after loading",
+                table.name
+            )
+        }));
+        let mut plan = Plan::new(config, &mut catalog, &flavor)?;
+        if config.objects.data {
+            warnings.extend(past_versions(config, extra, &flavor, &mut plan.tables)?);
+        }
         warnings.extend(plan.inconsistent.iter().map(|table| {
             format!("{table} has no snapshots, so it is read as it changes, and may be torn")
         }));
@@ -163,8 +175,60 @@ fn loss_in_utf8(table: &Table) -> Option<String> {
     })
 }
 
+/// In text, which CSV is, the number 0 of an ENUM and the empty SET are the same as a label that is empty.
+fn labels_that_read_alike(table: &Table) -> Option<String> {
+    let alike = table.stored_columns().filter(|c| c.has_ambiguous_labels());
+    let names: Vec<_> = alike.map(|column| quote(&column.name)).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "CSV cannot tell apart the values of {} of {} that read alike: those without a label and those with an empty one, or with a character beyond the basic plane",
+            names.join(", "),
+            table.name
+        )
+    })
+}
+
+/// With `--history` marks the tables that have one; without it, names them.
+fn past_versions(
+    config: &DumpConfig,
+    extra: &mut ExtraConnection,
+    flavor: &Flavor,
+    tables: &mut [Table],
+) -> Result<Vec<String>, Error> {
+    let versioned = tables.iter().filter(|table| table.versioned);
+    if !config.objects.history {
+        let left_out = |table: &Table| {
+            let name = &table.name;
+            format!("past versions of rows of {name} are left out; --history takes them")
+        };
+        return Ok(versioned.map(left_out).collect());
+    }
+    if !flavor.takes_past_versions() {
+        return Err(Error::Request {
+            message: format!(
+                "--history writes past versions of rows, which only MariaDB since 10.11 takes back; this server is {flavor}"
+            ),
+            hint: Some("leave --history out: the rows of today are dumped".to_owned()),
+        });
+    }
+    extra
+        .ask(|session| history::mark(session, tables))
+        .map_err(|error| Error::server("reading the periods of versioned tables", error))?;
+    let by_transaction = |table: &&Table| table.history.as_ref().is_some_and(|p| p.by_transaction);
+    match tables.iter().find(by_transaction) {
+        None => Ok(Vec::new()),
+        Some(table) => Err(Error::Request {
+            message: format!(
+                "--history cannot keep the past versions of {}: they are told by transactions, which mean nothing on another server",
+                table.name
+            ),
+            hint: Some("leave --history out, or the table by a filter".to_owned()),
+        }),
+    }
+}
+
 /// Servers show characters outside the basic plane as `?` in the values of ENUM and SET (seen on MariaDB and MySQL 9.7), in
-/// every statement and view. A copy has `?` in their place, and rows that hold such a value come back with none.
+/// every statement and view. A copy has `?` in their place; its rows have the same values by number.
 fn members_that_are_not_shown(table: &Table) -> Option<String> {
     let doubtful: Vec<_> = table
         .columns
@@ -175,7 +239,7 @@ fn members_that_are_not_shown(table: &Table) -> Option<String> {
         .collect();
     (!doubtful.is_empty()).then(|| {
         format!(
-            "the values of {} of {} hold a ?, which servers also show for characters beyond the basic plane: rows with such a value lose it on loading",
+            "the values of {} of {} hold a ?, which servers also show for characters beyond the basic plane: such a character is a ? after loading",
             doubtful.join(", "),
             table.name
         )

@@ -10,7 +10,7 @@ use time::OffsetDateTime;
 use super::config::DumpConfig;
 use super::coordinator::{Coordinator, TableState};
 use super::finish::{Facts, finish};
-use super::job::TableJob;
+use super::job::{Reading, TableJob};
 use super::opening::{compare_with_catalog, keep_from_alters, mark_unreadable};
 use super::pipe::FileOptions;
 use super::pool::with_workers;
@@ -182,7 +182,7 @@ impl<'a> Journey<'a> {
             snapshot.mode().name(),
             snapshot.moment()
         );
-        if snapshot.mode() == ConsistencyMode::Lock {
+        if snapshot.keeps_tables() {
             keep_from_alters(extra, &tables)?;
         }
         let schema = self.schema_writer(&files, &survey.catalog);
@@ -311,6 +311,10 @@ impl<'a> Journey<'a> {
 
     fn table_states(&self, survey: &mut Survey) -> Vec<TableState> {
         let condition = self.config.where_clause.as_deref();
+        let reading = Reading {
+            labels_by_number: matches!(self.config.format, Format::Sql(_)),
+            checks_json: survey.flavor.has_binary_json(),
+        };
         std::mem::take(&mut survey.plan.tables)
             .into_iter()
             .enumerate()
@@ -318,7 +322,8 @@ impl<'a> Journey<'a> {
                 let estimate = table.rows_estimate.unwrap_or_default();
                 let name = format!("{}.{}", table.name.database, table.name.name);
                 let progress = self.progress.table(name, estimate);
-                TableState::new(TableJob::new(index, table, progress, condition), None)
+                let job = TableJob::new(index, table, progress, condition, reading);
+                TableState::new(job, None)
             })
             .collect()
     }
@@ -426,6 +431,8 @@ impl<'a> Journey<'a> {
             names: &self.names,
             progress: self.progress,
             objects: self.config.objects,
+            definer: &self.config.definer,
+            plain_backslashes: matches!(&self.config.format, Format::Sql(o) if !o.escape_backslash),
             catalog,
         }
     }

@@ -11,6 +11,7 @@ use super::job::{Failure, Job, Report};
 use super::pipe::{ChunkWriter, FileOptions, Scratch, StagedFile};
 use crate::cancel::CancelToken;
 use crate::catalog::column::CellKind;
+use crate::catalog::ident::quote;
 use crate::compress::Compression;
 use crate::error::Error;
 use crate::format::{EncodedColumn, Format};
@@ -63,6 +64,8 @@ struct ReadChunk {
     files: Vec<StagedFile>,
     /// The first row that no server of the source's kind may take back.
     oversized: Option<u64>,
+    /// JSON columns, quoted, with a document that its text does not give back.
+    altered_columns: Vec<String>,
     attempt: Attempt,
     binary_columns: Vec<String>,
 }
@@ -217,6 +220,14 @@ impl<'a> Worker<'a> {
             // The coordinator is gone only when the run is over, and then nobody listens.
             reports.send(Report::Warning(warning)).ok();
         }
+        if !chunk.altered_columns.is_empty() {
+            let warning = format!(
+                "{} of {} holds documents with dates, decimals or bytes, which JSON's text shows as strings and doubles: that is what they are after loading",
+                chunk.altered_columns.join(", "),
+                job.table.table.name
+            );
+            reports.send(Report::Warning(warning)).ok();
+        }
         let files = chunk
             .files
             .into_iter()
@@ -248,6 +259,15 @@ fn deserves_a_thread(shared: &Shared<'_>, job: &Job) -> bool {
         && job.table.table.data_length_bytes.unwrap_or_default() >= LARGE_BYTES
 }
 
+/// The column written in a way that a session of any charset reads alike.
+fn as_hex_text(column: EncodedColumn) -> EncodedColumn {
+    let kind = match column.kind {
+        CellKind::Text => CellKind::HexText,
+        kind => kind,
+    };
+    EncodedColumn { kind, ..column }
+}
+
 /// Streams the rows of one chunk into staged files.
 fn read(
     shared: &Shared<'_>,
@@ -262,18 +282,24 @@ fn read(
     };
     let mut rows = session.stream(&job.sql(), &job.doing())?;
     let columns: Vec<_> = table
-        .stored_columns()
+        .dumped_columns()
         .zip(rows.columns())
-        .map(|(column, meta)| EncodedColumn {
-            name: column.name.clone(),
+        .map(|(name, meta)| EncodedColumn {
+            name: name.to_owned(),
             kind: CellKind::of(meta),
         })
         .collect();
+    let checks_start = columns.len();
     let binary_columns = columns
         .iter()
         .filter(|column| column.kind == CellKind::Binary)
         .map(|column| column.name.clone())
         .collect();
+    let columns = if table.misread_in_binary && matches!(shared.format, Format::Sql(_)) {
+        columns.into_iter().map(as_hex_text).collect()
+    } else {
+        columns
+    };
     let encoder = shared.format.encoder(
         &table.name.name,
         columns,
@@ -295,13 +321,20 @@ fn read(
         ..shared.files
     };
     let mut writer = ChunkWriter::new(&files, &name, template, encoder, scratch, attempt);
+    let checked = &job.table.checked_columns;
+    let mut altered = vec![false; checked.len()];
     while let Some(row) = rows.next_row()? {
         writer.row(&row)?;
+        for (index, altered) in altered.iter_mut().enumerate() {
+            *altered |= row.cell(checks_start + index) == Some(b"0");
+        }
     }
     let (files, oversized, attempt) = writer.finish()?;
+    let altered = checked.iter().zip(altered).filter(|(_, altered)| *altered);
     Ok(ReadChunk {
         files,
         oversized,
+        altered_columns: altered.map(|(name, _)| quote(name)).collect(),
         attempt,
         binary_columns,
     })

@@ -81,7 +81,7 @@ impl CsvEncoder {
             // A negative zero stays as it is: LOAD DATA reads a cell as text and keeps the sign.
             CellKind::Number | CellKind::Float => Plan::Bare,
             CellKind::Plain => plain,
-            CellKind::Text | CellKind::Json => Plan::Text,
+            CellKind::Text | CellKind::HexText | CellKind::Json => Plan::Text,
             CellKind::Binary => match options.binary {
                 CsvBinary::Hex => Plan::Hex,
                 CsvBinary::Base64 => Plan::Base64,

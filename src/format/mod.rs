@@ -33,6 +33,8 @@ pub struct SqlOptions {
     pub escape_backslash: bool,
     /// Whether every INSERT names its columns.
     pub complete_insert: bool,
+    /// Whether there are past versions of rows, which a session takes only when told to.
+    pub history: bool,
 }
 
 /// How CSV writes bytes that are no text.

@@ -81,7 +81,9 @@ pub fn cell(kind: CellKind) -> BoxedStrategy<Option<Vec<u8>>> {
         CellKind::Plain => "[0-9]{4}-[0-9]{2}-[0-9]{2}( [0-9:.]{8,15})?"
             .prop_map(String::into_bytes)
             .boxed(),
-        CellKind::Text | CellKind::Json | CellKind::Binary => nasty_bytes().boxed(),
+        CellKind::Text | CellKind::HexText | CellKind::Json | CellKind::Binary => {
+            nasty_bytes().boxed()
+        }
     };
     prop::option::weighted(0.8, bytes).boxed()
 }

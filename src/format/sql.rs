@@ -65,7 +65,7 @@ impl SqlEncoder {
     ) -> Self {
         let name_columns = name_columns || options.complete_insert;
         Self {
-            file_head: file_head(options.escape_backslash),
+            file_head: file_head(options, charset_of(&columns)),
             statement_head: statement_head(table, &columns, name_columns),
             kinds: columns.into_iter().map(|column| column.kind).collect(),
             escaper: if options.escape_backslash {
@@ -136,10 +136,10 @@ impl SqlEncoder {
                 self.write_text(JSON_OPEN, cell, out);
                 out.extend_from_slice(JSON_CLOSE);
             }
-            CellKind::Binary if binary == BinaryForm::Escaped => {
+            CellKind::Binary | CellKind::HexText if binary == BinaryForm::Escaped => {
                 self.write_text(b"_binary'", cell, out);
             }
-            CellKind::Binary => {
+            CellKind::Binary | CellKind::HexText => {
                 out.extend_from_slice(b"x'");
                 hex(cell.bytes(), out);
                 out.push(b'\'');
@@ -180,7 +180,8 @@ impl SqlEncoder {
         let statement_start = out.len();
         let mut text = self.append_row(row, BinaryForm::Hex, out);
         let alone = self.too_long();
-        if alone && self.kinds.contains(&CellKind::Binary) {
+        let is_hex = |kind: &CellKind| matches!(kind, CellKind::Binary | CellKind::HexText);
+        if alone && self.kinds.iter().any(is_hex) {
             out.truncate(statement_start);
             self.running_bytes = None;
             text = self.append_row(row, BinaryForm::Escaped, out);
@@ -224,19 +225,34 @@ impl Encoder for SqlEncoder {
     }
 }
 
+/// What the session speaks that inserts these columns.
+fn charset_of(columns: &[EncodedColumn]) -> &'static str {
+    let mut columns = columns.iter();
+    if columns.any(|column| column.kind == CellKind::HexText) {
+        "utf8mb4"
+    } else {
+        "binary"
+    }
+}
+
 /// The settings a session needs to read the file as it was written. They are comments with a version, which Lightning
 /// skips. The `sql_mode` is not strict: ENUM values of index 0 and zero dates would be refused.
-fn file_head(escape_backslash: bool) -> Vec<u8> {
-    let no_backslash = if escape_backslash {
+fn file_head(options: &SqlOptions, charset: &str) -> Vec<u8> {
+    let history = if options.history {
+        "/*M!101100 SET system_versioning_insert_history=1*/;\n"
+    } else {
+        ""
+    };
+    let no_backslash = if options.escape_backslash {
         ""
     } else {
         ",NO_BACKSLASH_ESCAPES"
     };
     format!(
-        "/*!40101 SET NAMES binary*/;\n\
+        "/*!40101 SET NAMES {charset}*/;\n\
          /*!40014 SET FOREIGN_KEY_CHECKS=0*/;\n\
          /*!40103 SET TIME_ZONE='+00:00'*/;\n\
-         /*!40101 SET SQL_MODE='NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES{no_backslash}'*/;\n"
+         /*!40101 SET SQL_MODE='NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES{no_backslash}'*/;\n{history}"
     )
     .into_bytes()
 }

@@ -48,6 +48,11 @@ impl FileNames {
         self.schema(&encode(database), "-schema-post")
     }
 
+    /// `server-schema-users.sql`: accounts and grants. No importer takes it for rows, and no table's file has this ending.
+    pub fn users(&self) -> String {
+        self.schema("server", "-schema-users")
+    }
+
     /// `{db}.{table}-schema.sql`, also a view's stand-in table.
     pub fn table(&self, name: &ObjectName) -> String {
         self.schema(&base(name), "-schema")

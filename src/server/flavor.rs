@@ -96,6 +96,42 @@ impl Flavor {
         self.kind != Kind::MySql || self.mysql((5, 7, 6))
     }
 
+    /// JSON is a type of its own that holds more than JSON's text can say: dates, decimals, bytes (MySQL 5.7.8).
+    pub fn has_binary_json(&self) -> bool {
+        self.mysql((5, 7, 8))
+    }
+
+    /// Past versions of rows can be inserted (MariaDB 10.11, `system_versioning_insert_history`).
+    pub fn takes_past_versions(&self) -> bool {
+        self.mariadb(10, 11)
+    }
+
+    /// SHOW CREATE USER (MySQL 5.7, MariaDB 10.2, TiDB); before, SHOW GRANTS told everything of an account.
+    pub fn shows_accounts(&self) -> bool {
+        self.kind == Kind::TiDb || self.mariadb(10, 2) || self.mysql((5, 7, 6))
+    }
+
+    /// SHOW CREATE USER prints hashes as hex when told to (`print_identified_with_as_hex`, MySQL 8.0.17).
+    pub fn shows_hashes_as_hex(&self) -> bool {
+        self.mysql((8, 0, 17))
+    }
+
+    /// The values of partitions are read in the charset of the session that opens the table.
+    pub fn misreads_partitions_in_binary(&self) -> bool {
+        self.kind == Kind::MySql
+    }
+
+    /// The expressions of a table are read under the `sql_mode` of whoever opens it, though they are kept with backslashes
+    /// as escapes, so that NO_BACKSLASH_ESCAPES makes a table with such an expression fail (MySQL: seen on 9.7, error 1064).
+    pub fn misreads_backslashes_in_expressions(&self) -> bool {
+        self.mysql((5, 7, 6))
+    }
+
+    /// `mysql.role_edges` tells which accounts are granted to others as roles (MySQL 8.0, TiDB).
+    pub fn has_role_edges(&self) -> bool {
+        self.kind == Kind::TiDb || self.mysql((8, 0, 0))
+    }
+
     /// Sequences are objects of their own.
     pub fn has_sequences(&self) -> bool {
         self.kind != Kind::MySql
@@ -145,7 +181,8 @@ impl Flavor {
     /// Session variables that a dump sets if the server knows them; a refusal is no error.
     pub fn optional_settings(&self) -> &'static [&'static str] {
         match self.kind {
-            Kind::MariaDb => &["max_statement_time=0"],
+            // Without the second, tables are read as they were at a moment of the past.
+            Kind::MariaDb => &["max_statement_time=0", "system_versioning_asof=DEFAULT"],
             Kind::MySql => &[
                 "max_execution_time=0",
                 "information_schema_stats_expiry=0",

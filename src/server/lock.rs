@@ -19,6 +19,10 @@ const TRIES: u32 = 5;
 const LOCK_ANSWER: Duration = Duration::from_secs(5);
 /// MySQL: how old a query may be at the most when the global lock is only one way of several.
 const CAUTIOUS_GUARD: Duration = Duration::from_secs(1);
+/// How long a global lock outlives a client that vanished. It is given back within seconds, or pinged every second.
+const LAST_OF_GLOBAL_LOCK: Duration = Duration::from_secs(60);
+/// How long table locks do. The coordinator pings them between its questions, of which one may take long.
+const LAST_OF_TABLE_LOCK: Duration = Duration::from_secs(1800);
 /// Between two tries.
 const PAUSE: Duration = Duration::from_secs(1);
 /// The server gave up waiting for a lock.
@@ -104,8 +108,14 @@ impl HeldLock {
     ) -> Result<Self, LockFailure> {
         let mut session = connector.open(Purpose::Metadata)?;
         let wait = options.lock_wait_timeout.as_secs().max(1);
+        // A lock must not outlive us for long where the server is not told that we are gone.
+        let idle = match kind {
+            LockKind::Tables(_) => LAST_OF_TABLE_LOCK,
+            LockKind::BackupStage | LockKind::Global => LAST_OF_GLOBAL_LOCK,
+        };
+        let seconds = idle.as_secs();
         session.execute(
-            &format!("SET SESSION lock_wait_timeout={wait}"),
+            &format!("SET SESSION lock_wait_timeout={wait}, wait_timeout={seconds}"),
             "bounding the wait for locks",
         )?;
         // Else we would hang up first, and the server would go on waiting for the lock.

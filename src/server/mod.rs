@@ -3,6 +3,7 @@
 //! Owns connections and everything said over them: settings, snapshots, positions, rows. What a table is it leaves to
 //! `catalog/`, which table is read when to `dump/`.
 
+pub mod answer;
 pub mod connector;
 mod driver;
 pub mod error;

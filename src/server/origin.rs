@@ -6,37 +6,41 @@
 
 use std::fmt;
 
-use super::session::TextRow;
+use super::error::ServerError;
+use super::session::Session;
+
+/// What a server calls itself, by variable; MySQL has a uuid, MariaDB since 10.10 a uid, and all the rest. Two servers made by
+/// one recipe may share everything but those (seen).
+const NAMES: [&str; 5] = ["hostname", "port", "server_id", "server_uuid", "server_uid"];
 
 /// One server, as it calls itself. A restart leaves it as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Origin {
-    host: String,
-    port: String,
-    server_id: String,
-}
+pub struct Origin(Vec<String>);
 
 impl Origin {
-    /// The columns that tell it, for a SELECT.
-    pub(super) const COLUMNS: &str = "@@hostname, @@port, @@server_id";
-
-    /// From a row that holds [`Origin::COLUMNS`] from column `first` on.
-    pub(super) fn of(row: &TextRow, first: usize) -> Self {
-        let text = |index| row.text(first + index).unwrap_or_default();
-        Self {
-            host: text(0),
-            port: text(1),
-            server_id: text(2),
-        }
+    /// Asks the server.
+    pub(super) fn of(session: &mut Session) -> Result<Self, ServerError> {
+        let names = NAMES.map(|name| format!("'{name}'")).join(", ");
+        let rows = session.rows(
+            &format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})"),
+            "asking which server this is",
+        )?;
+        let value = |name: &str| {
+            let is_it = |found: String| found.eq_ignore_ascii_case(name);
+            let row = rows.iter().find(|row| row.text(0).is_some_and(is_it));
+            row.and_then(|row| row.text(1)).unwrap_or_default()
+        };
+        Ok(Self(NAMES.map(value).to_vec()))
     }
 }
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}:{} (server_id {})",
-            self.host, self.port, self.server_id
-        )
+        let known = NAMES.iter().zip(&self.0);
+        let words: Vec<_> = known
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(name, value)| format!("{name} {value}"))
+            .collect();
+        f.write_str(&words.join(", "))
     }
 }

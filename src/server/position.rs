@@ -6,9 +6,10 @@
 
 use std::fmt;
 
+use super::answer::NamedRow;
 use super::error::ServerError;
 use super::flavor::Kind;
-use super::session::{NamedRow, Session};
+use super::session::Session;
 
 /// A place in the binary log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +55,7 @@ pub struct Moment {
     pub binlog: BinlogState,
     /// Replication, one entry per channel.
     pub replicas: Vec<ReplicaPosition>,
-    /// Whether some writes never reach the binlog: Binlog_Do_DB, Binlog_Ignore_DB.
+    /// Whether some writes may never reach the binlog: Binlog_Do_DB, Binlog_Ignore_DB, or what comes by replication.
     pub filtered: bool,
     /// Whether every write moves the GTID set. On MySQL only while `gtid_mode` is ON: the set of earlier times stays, and
     /// anonymous transactions leave it alone (seen on 9.7).
@@ -79,9 +80,11 @@ impl Moment {
             Err(error) if is_denied(&error) => (BinlogState::Denied(error.to_string()), false),
             Err(error) => return Err(error),
         };
+        let replicas = read_replicas(session)?;
+        let filtered = filtered || misses_writes(session, replicas.is_some())?;
         Ok(Self {
             binlog,
-            replicas: read_replicas(session)?,
+            replicas: replicas.unwrap_or_default(),
             filtered,
             gtids_complete: gtids_complete(session)?,
         })
@@ -195,14 +198,31 @@ fn position_of(session: &mut Session, row: &NamedRow) -> Result<Position, Server
     })
 }
 
-fn read_replicas(session: &mut Session) -> Result<Vec<ReplicaPosition>, ServerError> {
+/// Whether writes that come from other servers may stay out of the binlog: those of a cluster's other nodes, and those of a
+/// source when the account may not see whether there is one (MariaDB wants SLAVE MONITOR; seen: torn dumps).
+fn misses_writes(session: &mut Session, sees_replicas: bool) -> Result<bool, ServerError> {
+    let rows = session.rows(
+        "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('log_slave_updates', 'log_replica_updates', 'wsrep_on')",
+        "asking what the binlog holds",
+    )?;
+    let is_on = |name: &str| {
+        rows.iter().any(|row| {
+            row.text(0).is_some_and(|found| found.contains(name))
+                && row.text(1).as_deref() == Some("ON")
+        })
+    };
+    Ok(!is_on("_updates") && (!sees_replicas || is_on("wsrep_on")))
+}
+
+/// `None` if the account may not see them.
+fn read_replicas(session: &mut Session) -> Result<Option<Vec<ReplicaPosition>>, ServerError> {
     let statements = session.flavor().replica_status_statements();
     let rows = match first_known(session, statements, "reading the replication state") {
         Ok(rows) => rows,
-        Err(error) if is_denied(&error) => return Ok(Vec::new()),
+        Err(error) if is_denied(&error) => return Ok(None),
         Err(error) => return Err(error),
     };
-    Ok(rows.iter().map(replica_of).collect())
+    Ok(Some(rows.iter().map(replica_of).collect()))
 }
 
 fn replica_of(row: &NamedRow) -> ReplicaPosition {

@@ -13,6 +13,7 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 
 use super::ConnectOptions;
+use super::answer::{NamedRow, TextRow, collect};
 use super::driver::{DriverRows, Waits};
 use super::error::ServerError;
 use super::flavor::{Flavor, Kind};
@@ -60,59 +61,15 @@ pub struct Session {
     /// On a plain connection: its packets can be read in place.
     wire: Option<Wire>,
     waits: Waits,
+    /// The usual waits, while shorter ones hold.
+    unhurried: Option<Waits>,
     ping_wait: Duration,
     opened: Instant,
     id: u64,
     flavor: Flavor,
     broken: bool,
+    can_release_tables: bool,
     releases_tables: bool,
-}
-
-/// A row of a small result, owned.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TextRow(Vec<Option<Vec<u8>>>);
-
-impl TextRow {
-    /// The bytes of column `index`; `None` for NULL or no such column.
-    pub fn bytes(&self, index: usize) -> Option<&[u8]> {
-        self.0.get(index)?.as_deref()
-    }
-
-    /// Column `index` as text; bytes that are no UTF-8 are replaced, so use it for names and words only.
-    pub fn text(&self, index: usize) -> Option<String> {
-        self.bytes(index)
-            .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
-    }
-
-    /// Column `index` as a number; `None` for NULL and for what is no number.
-    pub fn number(&self, index: usize) -> Option<u64> {
-        std::str::from_utf8(self.bytes(index)?).ok()?.parse().ok()
-    }
-}
-
-/// A row of a small result with the names of its columns, for statements whose columns differ between servers.
-#[derive(Debug, Clone)]
-pub struct NamedRow {
-    names: Arc<[String]>,
-    row: TextRow,
-}
-
-impl NamedRow {
-    /// The text of the column of that name (in any case); `None` for NULL and for no such column.
-    pub fn get(&self, name: &str) -> Option<String> {
-        let index = self
-            .names
-            .iter()
-            .position(|n| n.eq_ignore_ascii_case(name))?;
-        self.row.text(index)
-    }
-
-    /// The number in the column of that name; 0 when there is none.
-    pub fn number(&self, name: &str) -> u64 {
-        self.get(name)
-            .and_then(|text| text.parse().ok())
-            .unwrap_or_default()
-    }
 }
 
 impl Session {
@@ -131,11 +88,13 @@ impl Session {
             reaper,
             wire: None,
             waits: Waits::all(options.connect_timeout),
+            unhurried: None,
             ping_wait: options.connect_timeout,
             opened: Instant::now(),
             id: 0,
             flavor: Flavor::parse("", ""),
             broken: false,
+            can_release_tables: true,
             releases_tables: false,
         }
     }
@@ -166,10 +125,7 @@ impl Session {
         let doing = "setting up a session";
         // A proxy's handshake may name another connection than the server's own.
         let row = self.first(
-            &format!(
-                "SELECT CONNECTION_ID(), @@version, @@version_comment, {}",
-                Origin::COLUMNS
-            ),
+            "SELECT CONNECTION_ID(), @@version, @@version_comment",
             doing,
         )?;
         let row = row.unwrap_or(TextRow(Vec::new()));
@@ -182,7 +138,7 @@ impl Session {
         };
         self.flavor = known.flavor.get_or_init(parse).clone();
         if self.flavor.kind != Kind::TiDb {
-            known.check_origin(&Origin::of(&row, 3))?;
+            known.check_origin(&Origin::of(self)?)?;
         }
         // First, so that none of them can undo what lossless reading depends on.
         for (name, value) in variables {
@@ -208,7 +164,8 @@ impl Session {
                 self.execute("SET character_set_results=NULL", doing)?;
             }
             for setting in self.flavor.optional_row_settings() {
-                self.set_if_known(setting)?;
+                // All there are serve to release tables.
+                self.can_release_tables &= self.set_if_known(setting)?;
             }
         }
         Ok(())
@@ -317,12 +274,42 @@ impl Session {
         self.waits.first_row = self.waits.first_row.max(limit);
     }
 
+    /// Lets nothing wait for longer than that, until [`Session::take_time`]: a silent peer must not keep a lock for long.
+    pub(super) fn hurry(&mut self, limit: Duration) -> Result<(), ServerError> {
+        let doing = "bounding the waits under a lock";
+        self.unhurried.get_or_insert(self.waits);
+        self.set_waits(Waits::all(limit), doing)
+    }
+
+    /// Back to the usual waits.
+    pub(super) fn take_time(&mut self) -> Result<(), ServerError> {
+        match self.unhurried.take() {
+            Some(waits) => self.set_waits(waits, "setting the usual waits"),
+            None => Ok(()),
+        }
+    }
+
+    fn set_waits(&mut self, waits: Waits, doing: &str) -> Result<(), ServerError> {
+        self.waits = waits;
+        let set = self.socket.set_read_timeout(waits.later);
+        set.map_err(|source| ServerError::lost(doing.to_owned(), &source))
+    }
+
     /// Starts this session's snapshot. Returns at once; it is the caller who makes sure that the moment is right.
     pub fn start_snapshot(&mut self) -> Result<(), ServerError> {
         let doing = "starting a snapshot";
-        self.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT", doing)?;
-        self.releases_tables = true;
-        self.execute("SAVEPOINT rdump", doing)
+        self.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT", doing)
+    }
+
+    /// Once the snapshot stands, and before a table is read: from now on tables can be released, where the server lets us.
+    pub fn mark_start(&mut self) -> Result<(), ServerError> {
+        self.releases_tables = self.can_release_tables;
+        self.execute("SAVEPOINT rdump", "starting a snapshot")
+    }
+
+    /// Whether tables can be given back before the end (DESIGN.md section 3).
+    pub(super) fn can_release_tables(&self) -> bool {
+        self.can_release_tables
     }
 
     /// Gives the tables read so far back to DDL, without leaving the snapshot: every table that a transaction has read stays
@@ -444,29 +431,21 @@ impl Known {
     }
 }
 
-fn collect(source: &mut dyn RowSource) -> Result<Vec<TextRow>, ServerError> {
-    let mut rows = Vec::new();
-    while let Some(row) = source.next_row()? {
-        rows.push(TextRow(
-            row.cells().map(|cell| cell.map(<[u8]>::to_vec)).collect(),
-        ));
-    }
-    Ok(rows)
-}
-
 /// Whether rdump sets that session variable itself, so that a user's value has no effect.
 pub fn is_fixed_setting(name: &str) -> bool {
-    const FIXED: [&str; 12] = [
+    const FIXED: [&str; 14] = [
         "autocommit",
         "character_set_client",
         "character_set_connection",
         "character_set_results",
+        "completion_type",
         "lock_wait_timeout",
         "net_write_timeout",
         "sql_big_selects",
         "sql_mode",
         "sql_safe_updates",
         "sql_select_limit",
+        "system_versioning_asof",
         "time_zone",
         "wait_timeout",
     ];
@@ -476,7 +455,7 @@ pub fn is_fixed_setting(name: &str) -> bool {
 /// Settings that every supported server knows.
 fn required_settings() -> String {
     format!(
-        "time_zone='+00:00', sql_mode='NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES', autocommit=1, \
+        "time_zone='+00:00', sql_mode='NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES', autocommit=1, completion_type=0, \
          net_write_timeout={NET_WRITE_TIMEOUT_SECONDS}, wait_timeout={WAIT_TIMEOUT_SECONDS}, \
          lock_wait_timeout={LOCK_WAIT_TIMEOUT_SECONDS}, sql_safe_updates=0, sql_select_limit=18446744073709551615, sql_big_selects=1"
     )

@@ -14,7 +14,7 @@ use super::flavor::{Flavor, Kind};
 use super::lock::{HeldLock, LockFailure, LockKind};
 use super::position::{BinlogState, Moment};
 use super::session::{Purpose, Session};
-use super::starter::{OwnPosition, Starter, enter_tidb_snapshot, global_lock};
+use super::starter::{LOCKED_WAIT, OwnPosition, Starter, enter_tidb_snapshot, global_lock};
 use crate::catalog::ident::ObjectName;
 
 /// A proof takes a short lock, so it is not sought more often.
@@ -150,6 +150,7 @@ pub struct Snapshot {
     options: ConsistencyOptions,
     mode: ConsistencyMode,
     flavor: Flavor,
+    keeps_tables: bool,
     tables: Vec<ObjectName>,
     moment: Moment,
     /// MariaDB: the snapshots' own position, by which a new one can be recognised.
@@ -190,33 +191,57 @@ impl Snapshot {
             sessions: &mut sessions,
         }
         .start()?;
+        let mut lock = started.lock;
+        let mut instance_lock = None;
+        if !request.needs_lock
+            && started.mode != ConsistencyMode::Lock
+            && let Some(lock) = lock.take()
+        {
+            instance_lock = lock.release(request.keep_ddl_out)?;
+        }
+        let flavor = reader.flavor().clone();
+        let in_transactions = started.mode != ConsistencyMode::None && flavor.kind != Kind::TiDb;
+        let keeps_tables = in_transactions
+            && (started.mode == ConsistencyMode::Lock
+                || !sessions.iter().all(Session::can_release_tables));
+        for session in &mut sessions {
+            session.take_time()?;
+            if keeps_tables {
+                session.keep_tables(request.tables)?;
+            } else if in_transactions {
+                session.mark_start()?;
+            }
+        }
         let spares = sessions.split_off(request.sessions.min(sessions.len()));
         let snapshot = Self {
             connector: connector.clone(),
             options: request.options.clone(),
             mode: started.mode,
-            flavor: reader.flavor().clone(),
+            flavor,
+            keeps_tables,
             tables: request.tables.to_vec(),
             moment: started.moment,
             own_position: started.own_position,
             tso: started.tso,
             state: Mutex::new(State {
-                lock: started.lock,
-                instance_lock: None,
+                lock,
+                instance_lock,
                 instance_lost: false,
                 spares: spares.into(),
                 last_proof: None,
             }),
         };
-        if !request.needs_lock && snapshot.mode != ConsistencyMode::Lock {
-            snapshot.release_lock(request.keep_ddl_out)?;
-        }
         Ok((snapshot, sessions))
     }
 
     /// The mode that was reached; never `Auto`.
     pub fn mode(&self) -> ConsistencyMode {
         self.mode
+    }
+
+    /// Whether the sessions hold all tables to the end, so that DDL waits for them, and everyone behind it.
+    pub fn keeps_tables(&self) -> bool {
+        self.keeps_tables
     }
 
     /// The recorded moment.
@@ -298,9 +323,8 @@ impl Snapshot {
     /// The tables cannot have changed while the lock is there, so it is looked at after the snapshot has started.
     fn rejoin_locked(&self, state: &mut State) -> Result<Session, SnapshotError> {
         let mut session = self.connector.open(Purpose::Rows)?;
-        session.start_snapshot()?;
         // What it reads from now on it keeps.
-        session.keep_tables(&[])?;
+        session.start_snapshot()?;
         if let Some(lock) = &mut state.lock {
             lock.ping().map_err(SnapshotError::LockLost)?;
         }
@@ -314,6 +338,7 @@ impl Snapshot {
         };
         let mut session = self.connector.open(Purpose::Rows)?;
         session.start_snapshot()?;
+        session.mark_start()?;
         Ok((OwnPosition::of(&mut session)?.as_ref() == Some(recorded)).then_some(session))
     }
 
@@ -337,9 +362,14 @@ impl Snapshot {
         let lock = HeldLock::take(&self.connector, kind, &self.options, true)?;
         self.compare(&Moment::read(&mut reader)?)?;
         for session in &mut sessions {
+            session.hurry(LOCKED_WAIT)?;
             session.start_snapshot()?;
         }
         lock.release(false)?;
+        for session in &mut sessions {
+            session.take_time()?;
+            session.mark_start()?;
+        }
         let first = sessions.pop();
         state.spares.extend(sessions);
         first.ok_or_else(|| self.lost(&self.moment, "no session was opened"))

@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::sockopt::{Timeout, set_socket_linger, set_socket_timeout};
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 
 use crate::cancel::Interrupt;
@@ -50,7 +50,9 @@ impl Interrupt for SessionSocket {
     /// Shuts both directions down: a read that is blocked in the kernel returns within a millisecond, also on a socket
     /// whose peer vanished (seen).
     fn interrupt(&self) {
-        if let Err(error) = shutdown(&self.0, Shutdown::Both) {
+        // So that the close resets the connection: a server that still sends would else wait for our window (seen).
+        let reset = set_socket_linger(&self.0, Some(Duration::ZERO));
+        if let Err(error) = reset.and_then(|()| shutdown(&self.0, Shutdown::Both)) {
             log::debug!("a socket could not be shut down, it is closed already: {error}");
         }
     }

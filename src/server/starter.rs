@@ -3,6 +3,8 @@
 //! Owns the order of steps under a lock: nothing but START TRANSACTION and the position. A mode that cannot be had leaves no
 //! lock behind. Who joins later, it leaves to `snapshot.rs`.
 
+use std::time::Duration;
+
 use super::connector::Connector;
 use super::error::ServerError;
 use super::flavor::{Flavor, Kind};
@@ -13,6 +15,9 @@ use super::snapshot::{ConsistencyMode, SnapshotError, SnapshotRequest};
 
 /// How often MariaDB's snapshots are started anew until all stand at one binlog position.
 const LOCKLESS_ROUNDS: u32 = 10;
+
+/// How long one statement may take while a lock keeps others waiting: a silent peer would keep it for the read timeout (seen).
+pub(super) const LOCKED_WAIT: Duration = Duration::from_secs(5);
 
 /// What one start needs.
 pub(super) struct Starter<'a> {
@@ -110,12 +115,11 @@ impl Starter<'_> {
         patient: bool,
     ) -> Result<Started, LockFailure> {
         let lock = HeldLock::take(self.connector, kind, self.request.options, patient)?;
-        self.start_all()?;
-        if mode == ConsistencyMode::Lock {
-            for session in self.sessions.iter_mut() {
-                session.keep_tables(self.request.tables)?;
-            }
+        self.reader.hurry(LOCKED_WAIT)?;
+        for session in self.sessions.iter_mut() {
+            session.hurry(LOCKED_WAIT)?;
         }
+        self.start_all()?;
         let moment = Moment::read(self.reader)?;
         let mut start = started(mode, moment, Some(lock));
         if let Some(first) = self.sessions.first_mut()
@@ -123,6 +127,7 @@ impl Starter<'_> {
         {
             start.own_position = OwnPosition::of(first)?;
         }
+        self.reader.take_time()?;
         Ok(start)
     }
 

@@ -146,6 +146,7 @@ fn tables() -> Vec<(&'static str, Table)> {
 fn formats() -> Vec<(&'static str, Format)> {
     let sql = |escape_backslash| {
         Format::Sql(SqlOptions {
+            history: false,
             statement_size_bytes: 1_000_000,
             escape_backslash,
             complete_insert: false,

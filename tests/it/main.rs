@@ -3,6 +3,7 @@
 // A test fails by a panic, and that is its report.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod accounts;
 mod bad_input;
 mod beginning;
 mod chunks;
@@ -10,6 +11,7 @@ mod cli;
 mod consistency;
 mod csv;
 mod ddl;
+mod definer;
 mod determinism;
 mod dry_run;
 mod faults;
@@ -23,14 +25,17 @@ mod harness_restore;
 mod harness_round_trip;
 mod harness_server;
 mod harness_writer;
+mod history;
 mod interrupt;
 mod memory;
 mod privileges;
 mod query;
 mod rooms;
 mod round_trip;
+mod server_settings;
 mod soak;
 mod standalone;
 mod tidb;
+mod values;
 #[path = "where.rs"]
 mod where_clause;

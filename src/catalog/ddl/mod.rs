@@ -7,21 +7,26 @@
 //! `manifest/names.rs` knows, where they go `storage/`.
 
 mod client_charset;
+mod definer;
 mod delimiter;
 mod implicit_collation;
 mod preamble;
 mod sequence;
 mod stand_in;
 mod stored;
+mod users;
 mod view;
 
+pub use definer::Definer;
 pub use sequence::sequence;
 pub use stored::{post, triggers};
+pub use users::users;
 pub use view::{ViewFiles, view};
 
 use super::ident::{ObjectName, quote};
+use crate::server::answer::TextRow;
 use crate::server::error::ServerError;
-use crate::server::session::{Session, TextRow};
+use crate::server::session::Session;
 
 /// How every schema file begins. All in version comments, which TiDB Lightning skips. Not strict, because a strict server
 /// refuses what it once let in (zero dates as DEFAULT, ENUM values cut off).
@@ -85,6 +90,23 @@ pub fn table(create: &[u8]) -> SchemaFile {
     let mut file = SchemaFile::new();
     file.statement(create);
     file
+}
+
+/// Whether a generated column, a default, a check or an index of what [`show_create_table`] returned computes with a string
+/// that has a backslash in it.
+pub fn has_backslash_in_expression(create: &[u8]) -> bool {
+    const MARKS: [&[u8]; 5] = [
+        b" GENERATED ALWAYS AS (",
+        b" DEFAULT (",
+        b" CHECK (",
+        b" VALUES ",
+        b"KEY ",
+    ];
+    let mut lines = create.split(|byte| *byte == b'\n');
+    lines.any(|line| {
+        let has_mark = |mark: &&[u8]| memchr::memmem::find(line, mark).is_some();
+        line.contains(&b'\\') && MARKS.iter().any(has_mark)
+    })
 }
 
 /// Runs a SHOW CREATE statement, which answers with one row.

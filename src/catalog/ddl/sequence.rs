@@ -4,9 +4,10 @@
 
 use super::super::ident::{ObjectName, quote};
 use super::{SchemaFile, doing, show, statement_of};
+use crate::server::answer::TextRow;
 use crate::server::error::ServerError;
 use crate::server::flavor::Kind;
-use crate::server::session::{Session, TextRow};
+use crate::server::session::Session;
 
 /// `{db}.{sequence}-schema-sequence.sql`.
 pub fn sequence(session: &mut Session, name: &ObjectName) -> Result<SchemaFile, ServerError> {

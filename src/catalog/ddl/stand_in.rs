@@ -6,8 +6,9 @@
 //! much, however many columns there are.
 
 use super::super::ident::{ObjectName, quote, text_literal};
+use crate::server::answer::TextRow;
 use crate::server::error::ServerError;
-use crate::server::session::{Session, TextRow};
+use crate::server::session::Session;
 
 /// InnoDB's limit (MySQL manual, InnoDB Limits); views have 4096.
 const MOST_COLUMNS: usize = 1017;

@@ -7,7 +7,7 @@
 use super::super::ident::ObjectName;
 use super::super::{Database, Trigger};
 use super::preamble::{BodyOf, Preamble};
-use super::{SchemaFile, client_charset, delimiter, show, statement_of, unconverted};
+use super::{Definer, SchemaFile, client_charset, delimiter, show, statement_of, unconverted};
 use crate::server::error::ServerError;
 use crate::server::session::Session;
 
@@ -65,7 +65,8 @@ impl Stored {
         })
     }
 
-    fn write(&self, file: &mut SchemaFile, own_collation: &str) {
+    fn write(&self, file: &mut SchemaFile, own_collation: &str, definer: &Definer) {
+        let statement = definer.apply(&self.statement);
         let other = self
             .database_collation
             .as_deref()
@@ -74,7 +75,7 @@ impl Stored {
             file.statement(format!("ALTER DATABASE COLLATE {collation}"));
         }
         let charset = self.charset.as_deref().unwrap_or("utf8mb4");
-        let lexer = client_charset::lexer_command(charset, &self.statement);
+        let lexer = client_charset::lexer_command(charset, &statement);
         // First, because the command is a SET NAMES too.
         file.bytes.extend_from_slice(lexer.before.as_bytes());
         file.statement(format!("/*!50003 SET sql_mode='{}'*/", self.sql_mode));
@@ -87,10 +88,10 @@ impl Stored {
         if let Some(zone) = &self.time_zone {
             file.statement(format!("/*!50106 SET time_zone='{zone}'*/"));
         }
-        let mark = delimiter::for_statement(&self.statement);
+        let mark = delimiter::for_statement(&statement);
         file.bytes
             .extend_from_slice(format!("DELIMITER {mark}\n").as_bytes());
-        file.bytes.extend_from_slice(&self.statement);
+        file.bytes.extend_from_slice(&statement);
         // On a line of its own, because a body may end in a comment.
         file.bytes
             .extend_from_slice(format!("\n{mark}\nDELIMITER ;\n").as_bytes());
@@ -107,18 +108,23 @@ pub fn triggers(
     session: &mut Session,
     database: &Database,
     triggers: &[Trigger],
+    definer: &Definer,
 ) -> Result<SchemaFile, ServerError> {
     let mut file = SchemaFile::new();
     for trigger in triggers {
         let name = ObjectName::new(&database.name, &trigger.name);
         let stored = Stored::read(session, &name, BodyOf::Trigger, &mut file)?;
-        stored.write(&mut file, &database.collation);
+        stored.write(&mut file, &database.collation, definer);
     }
     Ok(file)
 }
 
 /// `{db}-schema-post.sql`: routines, packages, libraries, then events. `None` if there are none.
-pub fn post(session: &mut Session, database: &Database) -> Result<Option<SchemaFile>, ServerError> {
+pub fn post(
+    session: &mut Session,
+    database: &Database,
+    definer: &Definer,
+) -> Result<Option<SchemaFile>, ServerError> {
     if database.routines.is_empty() && database.events.is_empty() {
         return Ok(None);
     }
@@ -131,7 +137,7 @@ pub fn post(session: &mut Session, database: &Database) -> Result<Option<SchemaF
     for (name, of) in routines.chain(events) {
         let name = ObjectName::new(&database.name, name);
         let stored = Stored::read(session, &name, of, &mut file)?;
-        stored.write(&mut file, &database.collation);
+        stored.write(&mut file, &database.collation, definer);
     }
     Ok(Some(file))
 }

@@ -4,7 +4,9 @@
 //! first view is made, views that use each other load in any order, also across databases.
 
 use super::super::ident::{ObjectName, quote, text_literal};
-use super::{SchemaFile, client_charset, doing, show, stand_in, statement_of, unconverted};
+use super::{
+    Definer, SchemaFile, client_charset, doing, show, stand_in, statement_of, unconverted,
+};
 use crate::server::error::ServerError;
 use crate::server::session::Session;
 
@@ -21,7 +23,11 @@ pub struct ViewFiles {
 }
 
 /// Both files of a view.
-pub fn view(session: &mut Session, name: &ObjectName) -> Result<ViewFiles, ServerError> {
+pub fn view(
+    session: &mut Session,
+    name: &ObjectName,
+    definer: &Definer,
+) -> Result<ViewFiles, ServerError> {
     let what = format!("view {name}");
     // With the database selected, the server leaves its name out of the text, so that the view can go to another one.
     session.execute(&format!("USE {}", quote(&name.database)), &doing(&what))?;
@@ -36,7 +42,7 @@ pub fn view(session: &mut Session, name: &ObjectName) -> Result<ViewFiles, Serve
         }
         other => other?,
     };
-    let create = statement_of(&row, 1, &what)?;
+    let create = &definer.apply(statement_of(&row, 1, &what)?);
     if let Some(reason) = complaint {
         return Ok(invalid(name, create, &reason));
     }

@@ -122,18 +122,22 @@ fn fingerprint(session: &mut Conn, (server, database): Place) -> Fingerprint {
                 add("sequence value", &name, show(session, &next, &[0]));
             }
             _ => {
-                add(
-                    "table",
-                    &name,
-                    show(session, &format!("SHOW CREATE TABLE {table}"), &[1]),
-                );
+                let create = show(session, &format!("SHOW CREATE TABLE {table}"), &[1]);
+                let is_versioned = create.contains("WITH SYSTEM VERSIONING");
+                add("table", &name, create);
                 add(
                     "rows",
                     &name,
                     show(session, &format!("SELECT COUNT(*) FROM {table}"), &[0]),
                 );
                 let checksum = format!("CHECKSUM TABLE {table} EXTENDED");
-                add("checksum", &name, show(session, &checksum, &[1]));
+                let checksum = if is_versioned {
+                    // It would cover when each row was inserted.
+                    all_rows(session, &name)
+                } else {
+                    show(session, &checksum, &[1])
+                };
+                add("checksum", &name, checksum);
             }
         }
     }
@@ -180,16 +184,28 @@ fn text(cell: Option<&Vec<u8>>) -> String {
     )
 }
 
-/// The first rows that only one side has, cell by cell in hex.
-fn differing_rows(left: &mut Conn, right: &mut Conn, table: &str) -> String {
-    const SHOWN: usize = 3;
-    let columns = left.rows(&format!("SHOW COLUMNS FROM {}", identifier(table)));
+/// The names of a table's columns, and the query that reads all of each value.
+fn exact_select(session: &mut Conn, table: &str) -> (Vec<String>, String) {
+    let columns = session.rows(&format!("SHOW COLUMNS FROM {}", identifier(table)));
     let names: Vec<String> = columns.iter().map(|row| text(row[0].as_ref())).collect();
     let cells: Vec<String> = columns
         .iter()
         .map(|row| exact_hex(&text(row[0].as_ref()), &text(row[1].as_ref())))
         .collect();
     let select = format!("SELECT {} FROM {}", cells.join(", "), identifier(table));
+    (names, select)
+}
+
+/// Every row of a small table, in an order of its own.
+fn all_rows(session: &mut Conn, table: &str) -> String {
+    let (_, select) = exact_select(session, table);
+    format!("{:?}", count(session.rows(&select)))
+}
+
+/// The first rows that only one side has, cell by cell in hex.
+fn differing_rows(left: &mut Conn, right: &mut Conn, table: &str) -> String {
+    const SHOWN: usize = 3;
+    let (names, select) = exact_select(left, table);
     let (left_rows, right_rows) = (count(left.rows(&select)), count(right.rows(&select)));
     let mut report = String::new();
     for (side, rows, others) in [

@@ -9,13 +9,14 @@ use super::query::{Query, identifier};
 use super::server::Server;
 
 /// Name endings in loading order; what has none of them is data and comes at `DATA`.
-const SCHEMA_ENDINGS: [(&str, Stage); 6] = [
+const SCHEMA_ENDINGS: [(&str, Stage); 7] = [
     ("-schema-create.sql", Stage::Database),
     ("-schema-sequence.sql", Stage::Sequence),
     ("-schema.sql", Stage::Table),
     ("-schema-post.sql", Stage::Post),
     ("-schema-view.sql", Stage::View),
     ("-schema-trigger.sql", Stage::Trigger),
+    ("-schema-users.sql", Stage::Users),
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,6 +28,7 @@ enum Stage {
     Post,
     View,
     Trigger,
+    Users,
 }
 
 /// Databases that were loaded into a server; dropped with this.
@@ -84,10 +86,11 @@ fn load(dump: &Path, target: &Server, new_name: Option<&str>, arguments: &[&str]
         if stage != Stage::Data && name != database {
             sql = replace(&sql, &identifier(&database), &identifier(name));
         }
-        if !restored.databases.iter().any(|known| known == name) {
+        let of_server = stage == Stage::Users;
+        if !of_server && !restored.databases.iter().any(|known| known == name) {
             restored.databases.push(name.to_owned());
         }
-        let selected = (stage != Stage::Database).then_some(name);
+        let selected = (stage != Stage::Database && !of_server).then_some(name);
         if let Err(complaint) = target.try_load_with(selected, &sql, arguments) {
             panic!("the mariadb client on {file}: {complaint}");
         }

@@ -26,9 +26,8 @@ use crate::server::extra::ExtraConnection;
 const BEAT: Duration = Duration::from_millis(100);
 /// How often connections that wait are pinged.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-
-/// How often the connection that holds a table lock is looked at: without it nothing that is read is worth anything.
-const LOCK_LOOK: Duration = Duration::from_secs(1);
+/// How long the workers have to say why they ended.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Looking whether tables were altered takes at most one part in so many of the time.
 const CHECK_REST: u32 = 10;
 
@@ -110,13 +109,27 @@ struct Feed {
 }
 
 impl Coordinator<'_> {
-    /// Has all tables read. Cancels the run if it fails, so that the workers end.
-    pub fn run(mut self, channels: &Channels) -> Result<(), Error> {
-        let result = self.read_all(channels);
-        if result.is_err() {
-            self.shared.cancel.cancel();
+    /// Has all tables read. Cancels the run if it fails, so that the workers end. A worker that failed for good has cancelled
+    /// it, and then its reason is the one to be told, whatever that has interrupted here.
+    pub fn run(mut self, channels: Channels) -> Result<(), Error> {
+        let Err(error) = self.read_all(&channels) else {
+            return Ok(());
+        };
+        self.shared.cancel.cancel();
+        // Without jobs the workers end, and then the reports do.
+        drop(channels.jobs);
+        let until = Instant::now() + LAST_WORDS;
+        while let Ok(report) = channels.reports.recv_deadline(until) {
+            if let Report::Failed {
+                failure: Failure::Run(reason),
+                ..
+            } = report
+                && !matches!(reason, Error::Interrupted)
+            {
+                return Err(reason);
+            }
         }
-        result
+        Err(error)
     }
 
     fn read_all(&mut self, channels: &Channels) -> Result<(), Error> {
@@ -144,16 +157,13 @@ impl Coordinator<'_> {
         };
         let mut next = self.next_job(&mut feed)?;
         let mut outstanding = 0_usize;
-        let (mut last_beat, mut last_look) = (Instant::now(), Instant::now());
+        let mut last_beat = Instant::now();
         while next.is_some() || outstanding > 0 {
             if self.shared.cancel.is_cancelled() {
                 return Err(Error::Interrupted);
             }
-            if last_look.elapsed() >= LOCK_LOOK {
-                let held = self.shared.snapshot.check_lock();
-                held.map_err(Error::SnapshotLost)?;
-                last_look = Instant::now();
-            }
+            let held = self.shared.snapshot.check_lock();
+            held.map_err(Error::SnapshotLost)?;
             if last_beat.elapsed() >= KEEP_ALIVE {
                 self.extra.keep_alive();
                 let alive = self.shared.snapshot.keep_alive();

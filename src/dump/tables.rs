@@ -220,7 +220,7 @@ impl<'a> Journey<'a> {
                 last_check: Instant::now(),
                 check_took: Duration::ZERO,
             }
-            .run(&channels)
+            .run(channels)
         });
         let (mode, moment) = (snapshot.mode(), snapshot.moment().clone());
         result.and_then(|done| done)?;

@@ -111,10 +111,16 @@ impl<'a> Worker<'a> {
                     files: done.files,
                     binary_columns: done.binary_columns,
                 },
-                Err(failure) => Report::Failed {
-                    table: job.table.index,
-                    failure,
-                },
+                Err(failure) => {
+                    if matches!(failure, Failure::Run(_)) {
+                        // The coordinator may be waiting for the server just now.
+                        self.shared.cancel.cancel();
+                    }
+                    Report::Failed {
+                        table: job.table.index,
+                        failure,
+                    }
+                }
             };
             if reports.send(report).is_err() {
                 break;
@@ -205,6 +211,8 @@ impl<'a> Worker<'a> {
             self.session.insert(fresh)
         };
         let chunk = read(self.shared, session, &mut self.scratch, job)?;
+        let lock = self.shared.snapshot.check_lock();
+        lock.map_err(AttemptError::Rejoin)?;
         if let Err(error) = session.release_tables() {
             // All rows are here; the next chunk gets another session.
             if !self.shared.cancel.is_cancelled() {

@@ -20,6 +20,9 @@ use crate::catalog::ident::ObjectName;
 /// A proof takes a short lock, so it is not sought more often.
 const PROOF_INTERVAL: Duration = Duration::from_secs(5);
 
+/// How often the connection that holds a table lock is looked at: without it nothing that is read is worth anything.
+const LOCK_LOOK: Duration = Duration::from_secs(1);
+
 /// How to get one point in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConsistencyMode {
@@ -167,6 +170,17 @@ struct State {
     instance_lost: bool,
     spares: VecDeque<Session>,
     last_proof: Option<Instant>,
+    last_look: Instant,
+}
+
+impl State {
+    fn look(&mut self) -> Result<(), SnapshotError> {
+        self.last_look = Instant::now();
+        match &mut self.lock {
+            Some(lock) => lock.ping().map_err(SnapshotError::LockLost),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Snapshot {
@@ -229,6 +243,7 @@ impl Snapshot {
                 instance_lost: false,
                 spares: spares.into(),
                 last_proof: None,
+                last_look: Instant::now(),
             }),
         };
         Ok((snapshot, sessions))
@@ -264,8 +279,8 @@ impl Snapshot {
     /// Keeps locks and spares from idling away. A dead spare is dropped; a lost table lock ends the dump; a lost backup
     /// lock is taken again when the server can be reached, and the tables' identities decide in the end.
     pub fn keep_alive(&self) -> Result<(), SnapshotError> {
-        self.check_lock()?;
         let mut state = self.state();
+        state.look()?;
         state.spares.retain_mut(|spare| spare.ping().is_ok());
         if let Some(lock) = &mut state.instance_lock
             && let Err(error) = lock.ping()
@@ -286,12 +301,13 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Looks whether the connection that holds a table lock is still there.
+    /// Looks whether the connection that holds a table lock is still there, unless somebody has just done so.
     pub fn check_lock(&self) -> Result<(), SnapshotError> {
-        match &mut self.state().lock {
-            Some(lock) => lock.ping().map_err(SnapshotError::LockLost),
-            None => Ok(()),
+        let mut state = self.state();
+        if state.last_look.elapsed() < LOCK_LOOK {
+            return Ok(());
         }
+        state.look()
     }
 
     /// A session that sees the recorded moment, in place of one that died.

@@ -10,6 +10,7 @@ mod limits;
 mod network;
 mod planning;
 mod restart;
+mod rights;
 mod scene;
 mod stop;
 mod workers;

@@ -283,6 +283,8 @@ impl ToClient {
                 false
             }
             Fault::HalfClose => {
+                // First, or the client's own end, its answer to this one, could still be passed on.
+                connection.set_flow(Flow::Halted);
                 connection.client.shutdown(Shutdown::Write);
                 self.halt(FOR_EVER)
             }

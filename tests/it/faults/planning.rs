@@ -4,7 +4,7 @@ use super::scene::{assert_same_files, data_files};
 use crate::harness::{Fault, Kind, Proxy, Rdump, Run, Server, TestDb, Trigger};
 
 /// Deaths spread over all that is said before and between the rows.
-const DEATHS: u64 = 40;
+const DEATHS: u64 = 24;
 
 fn dump(database: &TestDb, proxy: &Proxy, mode: &str) -> Run {
     Rdump::dump(database.server())

@@ -137,9 +137,6 @@ impl Session {
             )
         };
         self.flavor = known.flavor.get_or_init(parse).clone();
-        if self.flavor.kind != Kind::TiDb {
-            known.check_origin(&Origin::of(self)?)?;
-        }
         // First, so that none of them can undo what lossless reading depends on.
         for (name, value) in variables {
             self.execute(
@@ -149,6 +146,10 @@ impl Session {
         }
         self.execute("SET NAMES utf8mb4", doing)?;
         self.execute(&format!("SET SESSION {}", required_settings()), doing)?;
+        // Not before: a server's own limits on SELECT may refuse the question.
+        if self.flavor.kind != Kind::TiDb {
+            known.check_origin(&Origin::of(self)?)?;
+        }
         self.execute(
             "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
             doing,

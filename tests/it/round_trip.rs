@@ -1,6 +1,6 @@
 //! A dump loaded by the plain client gives the same databases, whatever the dump's shape.
 
-use crate::harness::{Rdump, Run, Server, TestDb, assert_round_trip, cases};
+use crate::harness::{Kind, Rdump, Run, Server, TestDb, assert_round_trip, cases};
 
 /// The shapes that a dump is tried in.
 const SHAPES: [&[&str]; 8] = [
@@ -31,7 +31,13 @@ fn shop_comes_back_equal_in_every_shape() {
 }
 
 fn round_trips(database: &TestDb) {
-    for shape in SHAPES {
+    // The oldest and the second MariaDB take every third shape: the bytes of a shape are not theirs.
+    let kind = database.server().kind();
+    let step = match kind {
+        Kind::MariaDb | Kind::MySql => 1,
+        _ => 3,
+    };
+    for shape in SHAPES.into_iter().step_by(step) {
         let run = Rdump::dump(database.server())
             .database(database.name())
             .args(shape)

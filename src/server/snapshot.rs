@@ -5,7 +5,7 @@
 //! either proven to see the recorded moment, or `rejoin` refuses. What is read it leaves to the workers.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use super::connector::Connector;
@@ -301,9 +301,14 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Looks whether the connection that holds a table lock is still there, unless somebody has just done so.
+    /// Looks whether the connection that holds a table lock is still there, unless somebody has just done so. Workers ask after
+    /// each chunk, so it does not wait for one that is finding its way back into the snapshot, which may take long.
     pub fn check_lock(&self) -> Result<(), SnapshotError> {
-        let mut state = self.state();
+        let mut state = match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::WouldBlock) => return Ok(()),
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        };
         if state.last_look.elapsed() < LOCK_LOOK {
             return Ok(());
         }

@@ -12,7 +12,7 @@ mod tests;
 
 pub use options::{CsvOptionError, CsvPart};
 
-use super::escape::{BLOCK, Escaper, base64, copy, hex};
+use super::escape::{BLOCK, Escaper, append_prefix, base64, copy, hex};
 use super::{CsvBinary, CsvOptions, Encoded, EncodedColumn, Encoder};
 use crate::catalog::column::CellKind;
 use crate::server::rows::{Cell, Row};
@@ -32,26 +32,50 @@ enum Plan {
     Base64,
 }
 
-/// A short text that stands between cells, with so much slack that it is copied as fast as a short cell.
+/// A text that stands beside cells; a short one is appended by one store of fixed size.
 #[derive(Debug)]
 struct Mark {
-    padded: Vec<u8>,
-    len: usize,
+    text: Vec<u8>,
+    block: [u8; BLOCK],
 }
 
 impl Mark {
-    fn new(text: &[u8]) -> Self {
-        let mut padded = text.to_vec();
-        padded.extend_from_slice(&[0; BLOCK]);
-        Self {
-            padded,
-            len: text.len(),
+    fn new(text: Vec<u8>) -> Self {
+        let mut block = [0; BLOCK];
+        for (place, byte) in block.iter_mut().zip(&text) {
+            *place = *byte;
         }
+        Self { text, block }
     }
 
     #[inline]
     fn append_to(&self, out: &mut Vec<u8>) {
-        copy(Cell::new(&self.padded, self.len), out);
+        if self.text.len() <= BLOCK {
+            append_prefix(&self.block, self.text.len(), out);
+        } else {
+            out.extend_from_slice(&self.text);
+        }
+    }
+}
+
+/// What stands behind a cell, up to the next one or the end of the line.
+#[derive(Debug)]
+struct Ends {
+    /// Behind a bare value.
+    bare: Mark,
+    /// Behind a quoted one.
+    quoted: Mark,
+    /// In place of NULL.
+    null: Mark,
+}
+
+impl Ends {
+    fn new(options: &CsvOptions, end: &[u8]) -> Self {
+        Self {
+            bare: Mark::new(end.to_vec()),
+            quoted: Mark::new([&options.delimiter, end].concat()),
+            null: Mark::new([&options.null_value, end].concat()),
+        }
     }
 }
 
@@ -61,10 +85,12 @@ pub struct CsvEncoder {
     header: Vec<u8>,
     plans: Vec<Plan>,
     escaper: Escaper,
-    separator: Mark,
     delimiter: Mark,
-    null_value: Mark,
-    line_terminator: Mark,
+    /// Behind every cell but the last.
+    between: Ends,
+    /// Behind the last cell.
+    last: Ends,
+    terminator_len: usize,
 }
 
 impl CsvEncoder {
@@ -92,10 +118,10 @@ impl CsvEncoder {
             header: Vec::new(),
             plans: columns.iter().map(plan_of).collect(),
             escaper,
-            separator: Mark::new(&options.separator),
-            delimiter: Mark::new(&options.delimiter),
-            null_value: Mark::new(&options.null_value),
-            line_terminator: Mark::new(&options.line_terminator),
+            delimiter: Mark::new(options.delimiter.clone()),
+            between: Ends::new(options, &options.separator),
+            last: Ends::new(options, &options.line_terminator),
+            terminator_len: options.line_terminator.len(),
         };
         if options.header && !columns.is_empty() {
             encoder.header = encoder.header_line(columns);
@@ -106,16 +132,23 @@ impl CsvEncoder {
     fn header_line(&self, columns: &[EncodedColumn]) -> Vec<u8> {
         let mut line = Vec::new();
         for (index, column) in columns.iter().enumerate() {
-            if index > 0 {
-                self.separator.append_to(&mut line);
-            }
-            self.write_quoted(Plan::Text, column.name.as_bytes().into(), &mut line);
+            let ends = self.ends(index);
+            self.write_quoted(Plan::Text, column.name.as_bytes().into(), ends, &mut line);
         }
-        self.line_terminator.append_to(&mut line);
         line
     }
 
-    fn write_quoted(&self, plan: Plan, cell: Cell<'_>, out: &mut Vec<u8>) {
+    #[inline]
+    fn ends(&self, index: usize) -> &Ends {
+        if index + 1 < self.plans.len() {
+            &self.between
+        } else {
+            &self.last
+        }
+    }
+
+    #[inline]
+    fn write_quoted(&self, plan: Plan, cell: Cell<'_>, ends: &Ends, out: &mut Vec<u8>) {
         self.delimiter.append_to(out);
         match plan {
             Plan::Bare | Plan::Quoted => copy(cell, out),
@@ -123,7 +156,7 @@ impl CsvEncoder {
             Plan::Hex => hex(cell.bytes(), out),
             Plan::Base64 => base64(cell.bytes(), out),
         }
-        self.delimiter.append_to(out);
+        ends.quoted.append_to(out);
     }
 }
 
@@ -136,17 +169,20 @@ impl Encoder for CsvEncoder {
         debug_assert!(row.len() >= self.plans.len(), "a row lacks cells");
         let start = out.len();
         for (index, (plan, cell)) in self.plans.iter().zip(row.cells_ahead()).enumerate() {
-            if index > 0 {
-                self.separator.append_to(out);
-            }
+            let ends = self.ends(index);
             match cell {
-                Some(cell) if *plan == Plan::Bare => copy(cell, out),
-                Some(cell) => self.write_quoted(*plan, cell, out),
-                None => self.null_value.append_to(out),
+                Some(cell) if *plan == Plan::Bare => {
+                    copy(cell, out);
+                    ends.bare.append_to(out);
+                }
+                Some(cell) => self.write_quoted(*plan, cell, ends, out),
+                None => ends.null.append_to(out),
             }
         }
-        let text = start..out.len();
-        self.line_terminator.append_to(out);
+        if self.plans.is_empty() {
+            self.last.bare.append_to(out);
+        }
+        let text = start..out.len() - self.terminator_len;
         Encoded {
             text,
             oversized: false,

@@ -158,7 +158,7 @@ fn equal(bytes: u64, byte: u8) -> u64 {
 
 /// Appends the first `len` bytes of `bytes`: one store of fixed size, which beats a call of `memcpy`.
 #[inline]
-fn append_prefix<const N: usize>(bytes: &[u8; N], len: usize, out: &mut Vec<u8>) {
+pub fn append_prefix<const N: usize>(bytes: &[u8; N], len: usize, out: &mut Vec<u8>) {
     let end = out.len() + len;
     out.extend_from_slice(bytes);
     out.truncate(end);

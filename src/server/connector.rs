@@ -85,6 +85,15 @@ impl Connector {
         reaper
     }
 
+    /// The same connector, whose sessions hand themselves to that reaper.
+    #[must_use]
+    pub(super) fn with_reaper(self, reaper: ReaperHandle) -> Self {
+        Self {
+            reaper: Some(reaper),
+            ..self
+        }
+    }
+
     /// The same connector, whose sessions read the text of rows in that charset.
     #[must_use]
     pub fn reading(self, row_text: RowText) -> Self {

@@ -2,8 +2,9 @@
 //!
 //! Owns one thread that issues `KILL` over a connection of its own, opened only when there is something to end. KILL QUERY
 //! would not do: a session blocked in a network write stays for as long as `net_write_timeout` (seen on four servers). The
-//! connection does not hear the run's cancellation, because cancelling is when it is needed most. Every session hands itself
-//! over when it is dropped in a state that the server need not notice (`session.rs`), so none can be forgotten.
+//! connection does not hear the run's cancellation, because cancelling is when it is needed most. Every session, the reaper's
+//! own too, hands itself over when it is dropped in a state that the server need not notice (`session.rs`), so none can be
+//! forgotten.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Mutex, PoisonError};
@@ -57,11 +58,11 @@ impl ReaperHandle {
 }
 
 impl Reaper {
-    /// Starts the thread. `connector` must not be cancelled with the run, should give up connecting soon, and must have no
-    /// reaper.
+    /// Starts the thread. `connector` must not be cancelled with the run, and should give up connecting soon.
     pub fn start(connector: Connector) -> Self {
         let (queue, messages) = mpsc::channel();
         let (at_end, ended) = mpsc::channel();
+        let connector = connector.with_reaper(ReaperHandle(queue.clone()));
         std::thread::spawn(move || {
             Work {
                 connector,
@@ -108,31 +109,36 @@ impl Work {
             self.end_pending();
         }
         let until = Instant::now() + LAST_TRIES;
-        self.end_pending();
-        while !self.pending.is_empty() && Instant::now() < until {
-            std::thread::sleep(LAST_PAUSE);
+        loop {
             self.end_pending();
+            while let Ok(Message::End(session)) = messages.try_recv() {
+                self.pending.push(session);
+            }
+            if self.pending.is_empty() || Instant::now() >= until {
+                return;
+            }
+            std::thread::sleep(LAST_PAUSE);
         }
     }
 
-    /// Waits for something to do and collects all of it; false when the run is over.
+    /// Waits for something to do and collects all of it; false when the run is over. After a failure it collects for as long
+    /// as the pause to the next try: the session that failed is among what comes.
     fn listen(&mut self, messages: &Receiver<Message>) -> bool {
-        let mut message = if self.pending.is_empty() {
-            messages.recv().ok()
+        let pause = if self.pending.is_empty() {
+            match messages.recv() {
+                Ok(Message::End(session)) => self.pending.push(session),
+                Ok(Message::Finish) | Err(_) => return false,
+            }
+            Duration::ZERO
         } else {
-            match messages.recv_timeout(PAUSE) {
-                Err(RecvTimeoutError::Timeout) => return true,
-                message => message.ok(),
-            }
+            PAUSE
         };
+        let until = Instant::now() + pause;
         loop {
-            match message {
-                Some(Message::End(session)) => self.pending.push(session),
-                Some(Message::Finish) | None => return false,
-            }
-            match messages.try_recv() {
-                Ok(next) => message = Some(next),
-                Err(_) => return true,
+            match messages.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(Message::End(session)) => self.pending.push(session),
+                Ok(Message::Finish) | Err(RecvTimeoutError::Disconnected) => return false,
+                Err(RecvTimeoutError::Timeout) => return true,
             }
         }
     }
@@ -142,20 +148,18 @@ impl Work {
         while let Some(dead) = self.pending.last() {
             let id = dead.id;
             let ended = end(&self.connector, &mut self.session, dead);
-            if let Some(own) = self
-                .session
-                .take_if(|own| ended.is_err() || own.is_broken())
-                && own.is_broken()
-            {
-                // Nobody else ends what fell silent here.
-                self.pending.insert(0, own.as_abandoned());
+            if ended.is_err() {
+                self.session = None;
             }
-            if let Err(error) = ended {
-                log::debug!("connection {id} is not ended yet: {error}");
-                if error.is_transient() {
+            match ended {
+                Ok(()) => log::debug!("connection {id} is ended on the server"),
+                Err(error) if error.is_transient() => {
+                    log::debug!("connection {id} is not ended yet: {error}");
                     return;
                 }
-                log::warn!("connection {id} could not be ended on the server: {error}");
+                Err(error) => {
+                    log::warn!("connection {id} could not be ended on the server: {error}");
+                }
             }
             self.pending.pop();
         }

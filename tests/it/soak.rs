@@ -13,7 +13,7 @@ mod schedule;
 mod verdict;
 
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -99,16 +99,21 @@ fn play(servers: &Servers, schedule: &Schedule, diary: &Diary) -> End {
     let (run, done) = play_beside(running, &player, schedule);
     diary.note(&format!("ended: {:?}", proxy.counters()));
     let faults = proxy.counters().faults;
-    let outcome = Played {
+    let played = Played {
         scene: &scene,
         schedule,
         proxy: &proxy,
         run: &run,
         ended: started + run.duration,
         done,
+    };
+    match catch_unwind(AssertUnwindSafe(|| played.judge(writer))) {
+        Ok(outcome) => End { outcome, faults },
+        Err(broken) => {
+            diary.note(&run.report());
+            resume_unwind(broken)
+        }
     }
-    .judge(writer);
-    End { outcome, faults }
 }
 
 /// The dump to its end, and the acts beside it.
@@ -121,7 +126,7 @@ fn play_beside(running: Running, player: &Player, schedule: &Schedule) -> (Run, 
         let done = acts.join().expect("the acts beside the dump");
         match ended {
             Ok(run) => (run, done),
-            Err(hung) => std::panic::resume_unwind(hung),
+            Err(hung) => resume_unwind(hung),
         }
     })
 }

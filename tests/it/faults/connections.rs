@@ -54,6 +54,30 @@ fn newest_session(scene: &Scene) -> u64 {
     scene.sessions().last().expect("a session").0
 }
 
+/// The connection that shall end a lost session falls silent while it is set up, and so does the one that takes the lost one's
+/// place: both have a session on the server by then.
+#[test]
+fn sessions_that_fall_silent_while_they_are_set_up_are_ended_too() {
+    const SET_UP_BYTES: u64 = 600;
+    for scene in scenes() {
+        let line = scene.line_at(Transport::Tcp, SLOW);
+        // Chunks larger than all buffers on the way, so that the server is still at it.
+        let dump = scene.over(&line).args(["-r", "130000"]);
+        let running = dump.args(["--connect-timeout", "2s"]).spawn();
+        line.await_bytes(MID_CHUNK);
+        for next in [1, 2] {
+            let silence = Trigger::only(next).after_bytes(SET_UP_BYTES);
+            line.proxy.inject(Fault::BlackHole, silence);
+        }
+        let worker = *scene.reading().first().expect("a worker at work");
+        scene.server().exec(&format!("KILL {worker}"));
+        let run = running.wait();
+        run.assert_ok();
+        assert_eq!(line.proxy.counters().faults, 2, "{}", run.report());
+        scene.assert_no_session_within(SOON);
+    }
+}
+
 #[test]
 fn lost_table_locks_end_the_run_at_once() {
     for scene in scenes() {

@@ -210,8 +210,15 @@ impl Server {
         limit: Duration,
         condition: impl Fn(usize) -> bool,
     ) {
-        let count = self.sessions_query("COUNT(*)", account);
-        self.await_value(&count, limit, |count| condition(count.parse().unwrap()));
+        // The ids and what they do stand in the message when the wait is in vain.
+        let list = self.sessions_query(
+            "CONCAT(COUNT(*), COALESCE(GROUP_CONCAT(' ', ID, ' ', COMMAND, ' ', COALESCE(STATE, ''), ' ', COALESCE(INFO, '')), ''))",
+            account,
+        );
+        self.await_value(&list, limit, |list| {
+            let count = list.split(' ').next().unwrap_or_default();
+            condition(count.parse().unwrap())
+        });
     }
 
     fn sessions_query(&self, what: &str, account: &str) -> String {

@@ -89,7 +89,11 @@ impl Checkpoint {
             self.table, self.dump
         );
         let rows = match session.rows(&sql, DOING) {
-            Err(error) if error.code().is_some_and(|code| NOTHING_THERE.contains(&code)) => {
+            Err(error)
+                if error
+                    .code()
+                    .is_some_and(|code| NOTHING_THERE.contains(&code)) =>
+            {
                 return Ok(Done::default());
             }
             rows => rows?,
@@ -163,23 +167,16 @@ impl Checkpoint {
         Ok(session.first(&sql, DOING)?.is_some())
     }
 
-    /// Forgets a file of rows.
-    pub fn forget(&self, session: &mut Session, file: &str) -> Result<(), ServerError> {
-        let sql = format!(
-            "DELETE FROM {} WHERE dump = '{}' AND file = x'{}'",
-            self.table,
-            self.dump,
-            hex(file.as_bytes())
-        );
-        session.execute(&sql, DOING)
-    }
-
     /// Forgets everything of this dump, and the table with its last line.
     pub fn remove(&self, session: &mut Session) -> Result<(), ServerError> {
         const NOTHING_THERE: [u16; 2] = [1049, 1146];
         let delete = format!("DELETE FROM {} WHERE dump = '{}'", self.table, self.dump);
         match session.execute(&delete, DOING) {
-            Err(error) if error.code().is_some_and(|code| NOTHING_THERE.contains(&code)) => {
+            Err(error)
+                if error
+                    .code()
+                    .is_some_and(|code| NOTHING_THERE.contains(&code)) =>
+            {
                 return Ok(());
             }
             deleted => deleted?,

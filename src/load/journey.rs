@@ -4,7 +4,8 @@
 //! once, before anything is written, and what an interrupted load of the same dump had made counts as its own.
 
 use std::collections::{HashSet, VecDeque};
-use std::sync::Arc;
+
+use xxhash_rust::xxh3::xxh3_128;
 
 use super::checkpoint::{Checkpoint, Done};
 use super::config::{Existing, LoadConfig};
@@ -30,7 +31,7 @@ use crate::server::session::Session;
 /// One run.
 pub struct Journey<'a> {
     config: &'a LoadConfig,
-    source: &'a Arc<Source>,
+    source: &'a Source,
     progress: &'a Progress,
     lines: Lines<'a>,
     /// Waits at the end until the server has ended the sessions that were given up.
@@ -51,7 +52,7 @@ impl<'a> Journey<'a> {
     /// Nothing is opened yet.
     pub fn new(
         config: &'a LoadConfig,
-        source: &'a Arc<Source>,
+        source: &'a Source,
         progress: &'a Progress,
         cancel: &'a CancelToken,
     ) -> Self {
@@ -350,9 +351,10 @@ impl<'a> Journey<'a> {
 
     /// Whether an interrupted load of this dump made the table, view or sequence.
     fn was_made_by_us(&self, plan: &Plan, opening: &Opening, name: &ObjectName) -> bool {
-        let mut own = plan.definitions.iter().filter(|file| {
-            file.role != Role::Trigger && file.table().as_ref() == Some(name)
-        });
+        let mut own = plan
+            .definitions
+            .iter()
+            .filter(|file| file.role != Role::Trigger && file.table().as_ref() == Some(name));
         own.any(|file| {
             opening.done.has_notes(&file.name) || opening.forgotten.has_notes(&file.name)
         })
@@ -458,7 +460,7 @@ impl<'a> Journey<'a> {
         for table in tables {
             let target = plan.target_table(&table.name);
             // No file is called so: it would have to hold a slash.
-            let note = format!("empty/{target}");
+            let note = format!("empty/{:032x}", xxh3_128(target.to_string().as_bytes()));
             if opening.done.has_notes(&note) {
                 continue;
             }

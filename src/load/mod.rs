@@ -21,7 +21,6 @@ mod rules;
 mod script;
 mod target;
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use crate::cancel::CancelToken;
@@ -42,7 +41,7 @@ pub fn run(
 ) -> Result<LoadReport, Error> {
     let clock = Instant::now();
     let archive = LocalArchive::new(&config.source);
-    let source = Arc::new(Source::open(Box::new(archive))?);
+    let source = Source::open(Box::new(archive))?;
     let plan = Plan::make(config, &source)?;
     check::files(&source, &plan, config.threads, config.trust, cancel)?;
     let journey = Journey::new(config, &source, progress, cancel);

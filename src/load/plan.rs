@@ -160,9 +160,7 @@ fn is_wanted(config: &LoadConfig, file: &DumpFile) -> bool {
     match (file.role, &file.object) {
         (Role::Users, _) => config.users,
         (_, Some(object)) => {
-            let listed = |name: &ObjectName| {
-                name.database == file.database && name.name == *object
-            };
+            let listed = |name: &ObjectName| name.database == file.database && name.name == *object;
             (config.tables.is_empty() || config.tables.iter().any(listed))
                 && config.filter.matches(&file.database, object)
         }

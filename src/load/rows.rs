@@ -5,8 +5,6 @@
 //! are emptied first, if they were empty when this load came. What is sent over the line, and where it stopped, is told by the
 //! number of the statement; never by what is in it.
 
-use std::sync::Arc;
-
 use super::checkpoint::{Checkpoint, Done, WHOLE};
 use super::definitions::reset;
 use super::line::{Line, Transience};
@@ -26,7 +24,7 @@ use crate::server::session::Session;
 /// What loads rows.
 pub struct RowLoader<'a> {
     /// Where they come from.
-    pub source: &'a Arc<Source>,
+    pub source: &'a Source,
     /// What is done.
     pub checkpoint: &'a Checkpoint,
     /// What was done when the run began.
@@ -257,7 +255,9 @@ impl RowLoader<'_> {
         attempt: u32,
     ) -> Result<(), RowError> {
         const EMPTY_BEFORE: u64 = 0;
-        let noted = self.checkpoint.is_noted(session, &first.name, EMPTY_BEFORE)?;
+        let noted = self
+            .checkpoint
+            .is_noted(session, &first.name, EMPTY_BEFORE)?;
         reset(session, &table.name.database)?;
         if noted {
             let sql = format!("TRUNCATE TABLE {}", table.name);

@@ -170,13 +170,22 @@ mod tests {
         for (role, sql) in [
             (Role::SqlData, "INSERT INTO `t` VALUES\n(1)"),
             (Role::SqlData, "/*!40101 SET NAMES binary*/"),
-            (Role::SqlData, "/*!40101 SET SQL_MODE='NO_BACKSLASH_ESCAPES'*/"),
+            (
+                Role::SqlData,
+                "/*!40101 SET SQL_MODE='NO_BACKSLASH_ESCAPES'*/",
+            ),
             (Role::Table, "CREATE TABLE `t` (`a` int)"),
             (Role::Table, "CREATE TABLE `shop`.`t` (`a` int)"),
             (Role::View, "SET character_set_client = gbk"),
-            (Role::View, "SET character_set_client = @PREV_CHARACTER_SET_CLIENT"),
+            (
+                Role::View,
+                "SET character_set_client = @PREV_CHARACTER_SET_CLIENT",
+            ),
             (Role::View, "DROP TABLE IF EXISTS `t`"),
-            (Role::Trigger, "CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW SET @a=1"),
+            (
+                Role::Trigger,
+                "CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW SET @a=1",
+            ),
             (Role::Users, "GRANT SELECT ON *.* TO `a`@`%`"),
         ] {
             assert_eq!(verdict(role, sql), Ok(()), "{sql}");

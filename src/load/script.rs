@@ -5,8 +5,8 @@
 use crate::error::Error;
 use crate::format::lexer::{LexError, Statements};
 use crate::format::statement::Statement;
-use crate::manifest::source::{DumpFile, Source, SourceError, read_error};
 use crate::load::rules;
+use crate::manifest::source::{DumpFile, Source, SourceError, read_error};
 
 /// No definition of an object is longer; a file has one, or those of one database's routines.
 const LONGEST_FILE: usize = 256 << 20;

@@ -48,6 +48,16 @@ enum Encoding {
     Raw,
 }
 
+/// What the server made of a file.
+enum Verdict {
+    /// All of its rows are there, as they are.
+    Taken { rows: u64 },
+    /// It takes no files.
+    Off,
+    /// It changed or skipped something.
+    Doubtful { warnings: u64 },
+}
+
 /// Sends a file, within the transaction that is open if the table knows transactions.
 pub fn load(
     loader: &RowLoader<'_>,
@@ -56,6 +66,44 @@ pub fn load(
     file: &DumpFile,
     counted: &mut Attempt,
 ) -> Result<(), RowError> {
+    const SAVEPOINT: &str = "SAVEPOINT rdump";
+    let doing = format!("loading {}", file.name);
+    session.execute(SAVEPOINT, &doing)?;
+    let rows = match send_file(loader, session, table, file, &doing)? {
+        Verdict::Taken { rows } => rows,
+        Verdict::Doubtful { warnings } if table.is_transactional => {
+            // As statements the rows are taken, or refused with a reason.
+            log::info!(
+                "{warnings} warnings at {}; its rows are sent as INSERTs",
+                file.name
+            );
+            session.execute(&format!("ROLLBACK TO {SAVEPOINT}"), &doing)?;
+            insert_all(loader, session, table, file, &doing)?
+        }
+        Verdict::Off => insert_all(loader, session, table, file, &doing)?,
+        Verdict::Doubtful { warnings } => {
+            return Err(RowError::Final(Error::Request {
+                message: format!(
+                    "table {} took the rows of file {} with {warnings} warnings, and cannot give them back",
+                    table.name, file.name
+                ),
+                hint: Some("is it the table that was dumped, and was it empty?".to_owned()),
+            }));
+        }
+    };
+    let raw = file.expected.as_ref().map_or(0, |entry| entry.raw_bytes);
+    let rows = if file.expected.is_some() { 0 } else { rows };
+    counted.add_rows(rows, raw);
+    Ok(())
+}
+
+fn send_file(
+    loader: &RowLoader<'_>,
+    session: &mut Session,
+    table: &TableRows<'_>,
+    file: &DumpFile,
+    doing: &str,
+) -> Result<Verdict, RowError> {
     let feed = open(loader, session, table, file)?;
     let columns = feed.columns.clone();
     let feed = Arc::new(Mutex::new(feed));
@@ -64,40 +112,39 @@ pub fn load(
         let mut feed = shared.lock().unwrap_or_else(PoisonError::into_inner);
         feed.next_block(block)
     });
-    let doing = format!("loading {}", file.name);
-    let sent = session.load_local(&statement(table, &columns), blocks, &doing);
+    let sent = session.load_local(&statement(table, &columns), blocks, doing);
     let mut feed = feed.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(error) = feed.failure.take() {
         return Err(error.into());
     }
     match sent {
-        Err(error) if is_off(&error) => {
-            // It was asked for nothing, so all of the file is there.
-            insert(session, table, &mut feed, &doing)?;
+        Err(error) if is_off(&error) => Ok(Verdict::Off),
+        Err(error) => Err(error.into()),
+        Ok(answer) if answer.rows == feed.rows && answer.warnings == 0 => {
+            Ok(Verdict::Taken { rows: feed.rows })
         }
-        Err(error) => return Err(error.into()),
-        Ok(answer) if answer.rows != feed.rows || answer.warnings > 0 => {
-            return Err(RowError::Final(Error::Request {
-                message: format!(
-                    "file {} has {} rows, and the server took {} of them with {} warnings",
-                    file.name, feed.rows, answer.rows, answer.warnings
-                ),
-                hint: Some(
-                    "rows it did not take as they are were rolled back; is the table the one that was dumped, and empty?"
-                        .to_owned(),
-                ),
-            }));
-        }
-        Ok(_) => {}
+        Ok(answer) => Ok(Verdict::Doubtful {
+            warnings: answer.warnings,
+        }),
     }
-    let raw = file.expected.as_ref().map_or(0, |entry| entry.raw_bytes);
-    let rows = if file.expected.is_some() {
-        0
-    } else {
-        feed.rows
-    };
-    counted.add_rows(rows, raw);
-    Ok(())
+}
+
+/// A dump of ours has no value that the table did not hold; any other may have, and is taken strictly.
+fn insert_all(
+    loader: &RowLoader<'_>,
+    session: &mut Session,
+    table: &TableRows<'_>,
+    file: &DumpFile,
+    doing: &str,
+) -> Result<u64, RowError> {
+    const STRICT: &str =
+        "SET sql_mode='STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES'";
+    if file.expected.is_none() {
+        session.execute(STRICT, doing)?;
+    }
+    let mut feed = open(loader, session, table, file)?;
+    insert(session, table, &mut feed, doing)?;
+    Ok(feed.rows)
 }
 
 /// LOCAL INFILE is turned off: 1148, MySQL 3948, MariaDB 4166.

@@ -428,8 +428,10 @@ impl<'a> Journey<'a> {
             .iter()
             .map(|table| {
                 let shown = format!("{}.{}", table.name.database, table.name.name);
+                let name = plan.target_table(&table.name);
                 TableRows {
-                    name: plan.target_table(&table.name),
+                    is_transactional: survey.is_transactional(&name),
+                    name,
                     files: &table.files,
                     progress: self.progress.table(shown, table.rows),
                 }
@@ -437,7 +439,7 @@ impl<'a> Journey<'a> {
             .collect();
         let mut jobs = VecDeque::new();
         for table in &rows {
-            if survey.is_transactional(&table.name) {
+            if table.is_transactional {
                 let files = table.files.iter().map(Some);
                 jobs.extend(files.map(|file| Job { table, file }));
             } else {

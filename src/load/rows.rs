@@ -41,6 +41,8 @@ pub struct RowLoader<'a> {
 pub struct TableRows<'a> {
     /// Its name there.
     pub name: ObjectName,
+    /// Whether its engine knows transactions.
+    pub is_transactional: bool,
     /// Its files.
     pub files: &'a [DumpFile],
     /// Where its rows are counted.

@@ -56,6 +56,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
         "manifest",
         &[
             "catalog::ident",
+            "format::CsvBinary",
             "format::CsvOptions",
             "format::Format",
             "server::position",

@@ -16,6 +16,7 @@
 //!
 //! - [`cli`] is the command line: what was typed becomes a [`dump::config::DumpConfig`], what happened becomes words.
 //! - [`dump`] is the journey: the order of the steps, the plan, the workers, the end.
+//! - [`load`] is the way back, and [`verify`] looks whether there is one: the same rooms, walked the other way.
 //! - [`error`] is what ended a run, on which object.
 //!
 //! The rooms, each with one thing that only it knows:
@@ -32,7 +33,7 @@
 //! And what everybody may need: [`cancel`] is the flag that every wait hears, [`retry`] when to try again, [`secret`] a text
 //! that never shows itself.
 //!
-//! Imports go from `main` to [`cli`] to [`dump`] to the rooms and never back. `tests/it/rooms.rs` has the table, and checks it.
+//! Imports go from `main` to [`cli`] to the journeys to the rooms and never back. `tests/it/rooms.rs` has the table, and checks it.
 
 pub mod cancel;
 pub mod catalog;
@@ -42,9 +43,11 @@ pub mod compress;
 pub mod dump;
 pub mod error;
 pub mod format;
+pub mod load;
 pub mod manifest;
 pub mod progress;
 pub mod retry;
 pub mod secret;
 pub mod server;
 pub mod storage;
+pub mod verify;

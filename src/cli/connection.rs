@@ -1,16 +1,67 @@
 //! From flags, environment and option file to [`ConnectOptions`].
 //!
-//! Owns which of them wins, and the checks of certificates, all without a server. The order for the password is in
+//! Owns the flags, which every command that reaches a server has, which source of a setting wins, and the checks of certificates, all without a server. The order for the password is in
 //! `password.rs`, the files' grammar in `option_file.rs`.
+
+#![allow(clippy::doc_markdown)] // the comments on flags are their help lines
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::flags::{ConnectionArgs, tls_mode};
+use clap::Args;
+
+use super::flags::{choose, wait};
 use super::option_file::{FilePassword, OptionFile};
 use super::password::{TypedPassword, ask_password, find_password};
 use super::usage::UsageError;
+use crate::secret::Secret;
 use crate::server::{ConnectOptions, TlsMode, TlsOptions};
+
+/// How to reach the server.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Connection")]
+pub struct ConnectionArgs {
+    /// Server's name or address [default: 127.0.0.1]
+    #[arg(short = 'h', long, value_name = "HOST")]
+    pub host: Option<String>,
+    /// TCP port [default: 3306]
+    #[arg(short = 'P', long, value_name = "PORT", value_parser = port)]
+    pub port: Option<u16>,
+    /// Account [default: root]
+    #[arg(short, long, value_name = "USER")]
+    pub user: Option<String>,
+    /// Its password, as -pVALUE; -p alone asks for it
+    #[arg(short, long, value_name = "VALUE", require_equals = true, value_parser = secret)]
+    pub password: Option<Secret>,
+    /// What `argv.rs` makes of `-p` alone
+    #[arg(long, hide = true)]
+    pub ask_password: bool,
+    /// Unix socket, instead of host and port
+    #[arg(short = 'S', long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+    /// Certificate of the CA, PEM
+    #[arg(long, alias = "ssl-ca", value_name = "FILE")]
+    pub ca: Option<PathBuf>,
+    /// Certificate of this client, PEM
+    #[arg(long, alias = "ssl-cert", value_name = "FILE")]
+    pub cert: Option<PathBuf>,
+    /// Key of this client, PEM
+    #[arg(long, alias = "ssl-key", value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    /// As in mysql [default: PREFERRED, with --ca VERIFY_CA]
+    #[arg(long, value_name = "MODE", value_parser = tls_mode)]
+    pub ssl_mode: Option<TlsMode>,
+    /// Longest wait for the server's next bytes
+    #[arg(long, value_name = "TIME", default_value = "15m", value_parser = wait)]
+    pub read_timeout: Duration,
+    /// Longest wait for a connection
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = wait)]
+    pub connect_timeout: Duration,
+    /// Longest wait for a query's first row [default: read timeout]
+    #[arg(long, value_name = "TIME", value_parser = wait)]
+    pub first_row_timeout: Option<Duration>,
+}
 
 /// The connection but for its password, which is asked for when all else is in order.
 pub struct Connection {
@@ -59,6 +110,29 @@ impl Connection {
             find_password(self.typed, environment, self.from_file, ask_password)?;
         Ok(self.options)
     }
+}
+
+fn port(text: &str) -> Result<u16, String> {
+    let port = text.parse().ok().filter(|port| *port > 0);
+    port.ok_or_else(|| "a port is a number from 1 to 65535".to_owned())
+}
+
+/// Cannot fail, but must wrap the text before anything could print it.
+#[allow(clippy::unnecessary_wraps)] // clap wants a Result
+fn secret(text: &str) -> Result<Secret, String> {
+    Ok(Secret::new(text))
+}
+
+/// The mode of that name, in any case and with `-` for `_`.
+pub fn tls_mode(text: &str) -> Result<TlsMode, String> {
+    let modes = [
+        ("DISABLED", TlsMode::Disabled),
+        ("PREFERRED", TlsMode::Preferred),
+        ("REQUIRED", TlsMode::Required),
+        ("VERIFY_CA", TlsMode::VerifyCa),
+        ("VERIFY_IDENTITY", TlsMode::VerifyIdentity),
+    ];
+    choose(&text.replace('-', "_"), &modes)
 }
 
 fn first(typed: Option<&str>, from_file: Option<String>, default: &str) -> String {

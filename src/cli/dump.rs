@@ -13,7 +13,7 @@ use super::condition::{ConditionError, check_condition};
 use super::connection::Connection;
 use super::flags::{ConsistencyArgs, DumpArgs, DumplingArgs, OutputArgs, SelectionArgs};
 use super::option_file::OptionFile;
-use super::output::{LogOptions, open_log_file};
+use super::output::Telling;
 use super::shape::format;
 use super::template::{Scope, parse_template};
 use super::usage::UsageError;
@@ -50,12 +50,7 @@ pub fn convert(args: &DumpArgs) -> Result<DumpCommand, UsageError> {
         OptionFile::of_home(home.as_deref()).map_err(|error| UsageError::from_error(&error))?;
     warnings.extend(option_file.warnings.iter().cloned());
     let connection = Connection::new(&args.connection, option_file, variables)?;
-    let log = LogOptions {
-        level: args.output.loglevel,
-        format: args.output.logfmt,
-        file: open_log_file(args.output.logfile.as_deref())?,
-        quiet: args.output.quiet,
-    };
+    let telling = Telling::new(&args.telling, warnings)?;
     let config = DumpConfig {
         connection: connection.with_password()?,
         selection,
@@ -75,13 +70,7 @@ pub fn convert(args: &DumpArgs) -> Result<DumpCommand, UsageError> {
         retry: RetryPolicy::with_attempts(args.consistency.retries),
         dry_run: args.output.dry_run,
     };
-    Ok(DumpCommand {
-        config,
-        log,
-        report: args.output.report.unwrap_or_default(),
-        quiet: args.output.quiet,
-        warnings,
-    })
+    Ok(DumpCommand { config, telling })
 }
 
 fn check_left_over_words(words: &[String]) -> Result<(), UsageError> {
@@ -444,7 +433,7 @@ mod tests {
             "local:///nowhere/dump",
         ];
         let command = convert(&typed(&words)).unwrap();
-        assert_eq!(command.warnings.len(), 1);
+        assert_eq!(command.telling.warnings.len(), 1);
         let config = command.config;
         assert_eq!(config.file_size_bytes, Some(256 << 20));
         assert_eq!(config.output, PathBuf::from("/nowhere/dump"));

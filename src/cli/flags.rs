@@ -1,7 +1,7 @@
 //! The flags of a dump, exactly as typed.
 //!
-//! Owns names, letters, help lines and defaults, and the checks of single values. What the flags mean together `dump.rs` and
-//! `connection.rs` decide. Names and letters are Dumpling's where it has the flag.
+//! Owns names, letters, help lines and defaults, and the checks of single values. What the flags mean together `dump.rs`
+//! decides. The flags that every command has are in `connection.rs` and `output.rs`. Names and letters are Dumpling's where it has the flag.
 
 #![allow(clippy::doc_markdown)] // the comments on flags are their help lines
 
@@ -9,17 +9,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgAction, Args, Parser};
-use log::LevelFilter;
 
+use super::connection::ConnectionArgs;
 use super::names::{parse_databases, parse_definer, parse_tables, parse_variables};
-use super::output::{LogFormat, ReportFormat};
+use super::output::TellingArgs;
 use super::size::{MeasureError, parse_duration, parse_size};
 use crate::catalog::ident::ObjectName;
 use crate::compress::Compression;
 use crate::dump::config::{ConsistencyMode, Definer};
 use crate::format::CsvBinary;
-use crate::secret::Secret;
-use crate::server::TlsMode;
 
 /// Smaller files would cost more than they hold.
 const SMALLEST_FILE_BYTES: u64 = 4096;
@@ -47,52 +45,9 @@ pub struct DumpArgs {
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
+    pub telling: TellingArgs,
+    #[command(flatten)]
     pub dumpling: DumplingArgs,
-}
-
-/// How to reach the server.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Connection")]
-pub struct ConnectionArgs {
-    /// Server's name or address [default: 127.0.0.1]
-    #[arg(short = 'h', long, value_name = "HOST")]
-    pub host: Option<String>,
-    /// TCP port [default: 3306]
-    #[arg(short = 'P', long, value_name = "PORT", value_parser = port)]
-    pub port: Option<u16>,
-    /// Account [default: root]
-    #[arg(short, long, value_name = "USER")]
-    pub user: Option<String>,
-    /// Its password, as -pVALUE; -p alone asks for it
-    #[arg(short, long, value_name = "VALUE", require_equals = true, value_parser = secret)]
-    pub password: Option<Secret>,
-    /// What `argv.rs` makes of `-p` alone
-    #[arg(long, hide = true)]
-    pub ask_password: bool,
-    /// Unix socket, instead of host and port
-    #[arg(short = 'S', long, value_name = "PATH")]
-    pub socket: Option<PathBuf>,
-    /// Certificate of the CA, PEM
-    #[arg(long, alias = "ssl-ca", value_name = "FILE")]
-    pub ca: Option<PathBuf>,
-    /// Certificate of this client, PEM
-    #[arg(long, alias = "ssl-cert", value_name = "FILE")]
-    pub cert: Option<PathBuf>,
-    /// Key of this client, PEM
-    #[arg(long, alias = "ssl-key", value_name = "FILE")]
-    pub key: Option<PathBuf>,
-    /// As in mysql [default: PREFERRED, with --ca VERIFY_CA]
-    #[arg(long, value_name = "MODE", value_parser = tls_mode)]
-    pub ssl_mode: Option<TlsMode>,
-    /// Longest wait for the server's next bytes
-    #[arg(long, value_name = "TIME", default_value = "15m", value_parser = wait)]
-    pub read_timeout: Duration,
-    /// Longest wait for a connection
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = wait)]
-    pub connect_timeout: Duration,
-    /// Longest wait for a query's first row [default: read timeout]
-    #[arg(long, value_name = "TIME", value_parser = wait)]
-    pub first_row_timeout: Option<Duration>,
 }
 
 /// What to dump.
@@ -248,30 +203,9 @@ pub struct OutputArgs {
     /// Data files' names [default: {db}.{table}.{chunk}]
     #[arg(long, value_name = "NAME")]
     pub output_filename_template: Option<String>,
-    /// debug, info, warn or error
-    #[arg(long, value_name = "LEVEL", default_value = "info", value_parser = level)]
-    pub loglevel: LevelFilter,
-    /// Write the log to a file [default: standard error]
-    #[arg(short = 'L', long, value_name = "FILE")]
-    pub logfile: Option<PathBuf>,
-    /// Log lines as text or json
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = log_format)]
-    pub logfmt: LogFormat,
-    /// Neither progress nor report; warnings and errors only
-    #[arg(short, long)]
-    pub quiet: bool,
-    /// json writes the final report to standard output
-    #[arg(long, value_name = "FORMAT", value_parser = report_format)]
-    pub report: Option<ReportFormat>,
     /// Connect and plan, print the plan, read no rows
     #[arg(long)]
     pub dry_run: bool,
-    /// Print the version
-    #[arg(short = 'V', long = "version", action = ArgAction::Version)]
-    version: Option<bool>,
-    /// Print this help; -? prints less
-    #[arg(long = "help", action = ArgAction::Help)]
-    help: Option<bool>,
     /// Words without a flag; there must be none
     #[arg(hide = true)]
     pub words: Vec<String>,
@@ -306,18 +240,7 @@ pub enum FileType {
     Csv,
 }
 
-fn port(text: &str) -> Result<u16, String> {
-    let port = text.parse().ok().filter(|port| *port > 0);
-    port.ok_or_else(|| "a port is a number from 1 to 65535".to_owned())
-}
-
-/// Cannot fail, but must wrap the text before anything could print it.
-#[allow(clippy::unnecessary_wraps)] // clap wants a Result
-fn secret(text: &str) -> Result<Secret, String> {
-    Ok(Secret::new(text))
-}
-
-fn threads(text: &str) -> Result<usize, String> {
+pub fn threads(text: &str) -> Result<usize, String> {
     let threads = text.parse().ok();
     threads
         .filter(|threads| (1..=MOST_THREADS).contains(threads))
@@ -336,12 +259,12 @@ fn at_least_one(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| "it must be a number, at least 1".to_owned())
 }
 
-fn tries(text: &str) -> Result<u32, String> {
+pub fn tries(text: &str) -> Result<u32, String> {
     let tries = text.parse().ok().filter(|tries| *tries > 0);
     tries.ok_or_else(|| "it must be a number, at least 1: the first try counts".to_owned())
 }
 
-fn some_size(text: &str) -> Result<u64, String> {
+pub fn some_size(text: &str) -> Result<u64, String> {
     match parse_size(text).map_err(|error| error.to_string())? {
         0 => Err("it must not be 0".to_owned()),
         size => Ok(size),
@@ -358,15 +281,6 @@ fn file_size(text: &str) -> Result<u64, String> {
         ..SMALLEST_FILE_BYTES => Err("a file must hold at least 4KiB".to_owned()),
         size => Ok(size),
     }
-}
-
-/// A limit of a wait: no wait is without end, and none without a beginning.
-fn wait(text: &str) -> Result<Duration, String> {
-    let wait = parse_duration(text).map_err(|error| error.to_string())?;
-    if wait.is_zero() {
-        return Err("it must not be 0".to_owned());
-    }
-    Ok(wait)
 }
 
 fn compression(text: &str) -> Result<Compression, String> {
@@ -402,6 +316,15 @@ fn escaped(text: &str) -> Result<String, String> {
     Ok(out)
 }
 
+/// A limit of a wait: no wait is without end, and none without a beginning.
+pub fn wait(text: &str) -> Result<Duration, String> {
+    let wait = parse_duration(text).map_err(|error| error.to_string())?;
+    if wait.is_zero() {
+        return Err("it must not be 0".to_owned());
+    }
+    Ok(wait)
+}
+
 /// Whether a switch is on, in the words of Dumpling, MySQL and people.
 pub fn boolean(text: &str) -> Result<bool, String> {
     match text.to_ascii_lowercase().as_str() {
@@ -409,18 +332,6 @@ pub fn boolean(text: &str) -> Result<bool, String> {
         "false" | "f" | "0" | "off" | "no" => Ok(false),
         _ => Err("use true or false".to_owned()),
     }
-}
-
-/// The mode of that name, in any case and with `-` for `_`.
-pub fn tls_mode(text: &str) -> Result<TlsMode, String> {
-    let modes = [
-        ("DISABLED", TlsMode::Disabled),
-        ("PREFERRED", TlsMode::Preferred),
-        ("REQUIRED", TlsMode::Required),
-        ("VERIFY_CA", TlsMode::VerifyCa),
-        ("VERIFY_IDENTITY", TlsMode::VerifyIdentity),
-    ];
-    choose(&text.replace('-', "_"), &modes)
 }
 
 fn file_type(text: &str) -> Result<FileType, String> {
@@ -447,35 +358,7 @@ fn consistency(text: &str) -> Result<ConsistencyMode, String> {
     choose(text, &modes)
 }
 
-fn level(text: &str) -> Result<LevelFilter, String> {
-    let levels = [
-        ("debug", LevelFilter::Debug),
-        ("info", LevelFilter::Info),
-        ("warn", LevelFilter::Warn),
-        ("error", LevelFilter::Error),
-    ];
-    // Dumpling knows three more, all above errors.
-    let text = match text {
-        "dpanic" | "panic" | "fatal" => "error",
-        "warning" => "warn",
-        _ => text,
-    };
-    choose(text, &levels)
-}
-
-fn log_format(text: &str) -> Result<LogFormat, String> {
-    choose(
-        text,
-        &[("text", LogFormat::Text), ("json", LogFormat::Json)],
-    )
-}
-
-fn report_format(text: &str) -> Result<ReportFormat, String> {
-    let formats = [("text", ReportFormat::Text), ("json", ReportFormat::Json)];
-    choose(text, &formats)
-}
-
-fn choose<T: Copy>(text: &str, choices: &[(&str, T)]) -> Result<T, String> {
+pub fn choose<T: Copy>(text: &str, choices: &[(&str, T)]) -> Result<T, String> {
     let found = choices
         .iter()
         .find(|(name, _)| name.eq_ignore_ascii_case(text));

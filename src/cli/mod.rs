@@ -1,7 +1,7 @@
 //! The command line: the only place that knows clap, and the only one that prints.
 //!
 //! Owns the way from words to a [`Command`]: `argv.rs` rewrites what clap cannot say, `flags.rs` is what was typed, `dump.rs`
-//! what it means. `output.rs` and `report.rs` decide who writes where. What a dump does it leaves to `dump/`.
+//! what it means; a command beside the dump has a file for both and a line in [`SUBCOMMANDS`]. `output.rs` and `report.rs` decide who writes where. What a dump does it leaves to `dump/`.
 
 mod argv;
 mod condition;
@@ -10,6 +10,7 @@ mod dump;
 pub mod exit;
 mod flags;
 mod help;
+mod load;
 mod names;
 mod option_file;
 pub mod output;
@@ -20,6 +21,7 @@ pub mod signals;
 mod size;
 mod template;
 mod usage;
+mod verify;
 
 use std::ffi::OsString;
 
@@ -27,6 +29,8 @@ use clap::error::ErrorKind;
 use clap::{ArgAction, CommandFactory, FromArgMatches};
 
 use crate::dump::config::DumpConfig;
+use crate::load::config::LoadConfig;
+use crate::verify::config::VerifyConfig;
 use flags::{DumpArgs, boolean};
 pub use usage::UsageError;
 
@@ -35,6 +39,10 @@ pub use usage::UsageError;
 pub enum Command {
     /// A dump.
     Dump(Box<DumpCommand>),
+    /// A dump put back.
+    Load(Box<LoadCommand>),
+    /// A dump looked at.
+    Verify(Box<VerifyCommand>),
     /// An answer that is ready to be printed.
     Answer(String),
 }
@@ -44,25 +52,64 @@ pub enum Command {
 pub struct DumpCommand {
     /// What to do.
     pub config: DumpConfig,
-    /// Where the log goes.
-    pub log: output::LogOptions,
-    /// How the final report looks.
-    pub report: output::ReportFormat,
-    /// Whether progress and report are left out.
-    pub quiet: bool,
-    /// What is odd about the flags, one sentence each.
-    pub warnings: Vec<String>,
+    /// How the user is told.
+    pub telling: output::Telling,
 }
+
+/// A load, and how its user wants to be told of it.
+#[derive(Debug)]
+pub struct LoadCommand {
+    /// What to do.
+    pub config: LoadConfig,
+    /// How the user is told.
+    pub telling: output::Telling,
+}
+
+/// A verification, and how its user wants to be told of it.
+#[derive(Debug)]
+pub struct VerifyCommand {
+    /// What to do.
+    pub config: VerifyConfig,
+    /// How the user is told.
+    pub telling: output::Telling,
+}
+
+/// Reads the words of one command, of which the first is the program's name.
+type Parse = fn(Vec<OsString>) -> Result<Command, UsageError>;
+
+/// The commands beside the dump: the word that stands first, and what reads the words behind it. A database or a directory of
+/// such a name is given by a flag.
+const SUBCOMMANDS: [(&str, Parse); 2] = [("load", load::parse), ("verify", verify::parse)];
 
 /// Reads the command line, the program's name included.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command, UsageError> {
-    let mut command = command();
+    let mut words: Vec<OsString> = words.into_iter().collect();
+    let first = words.get(1);
+    let named = first.and_then(|word| SUBCOMMANDS.iter().find(|(name, _)| word == name));
+    match named {
+        Some((_, parse)) => {
+            words.remove(1);
+            parse(words)
+        }
+        None => read(&help::DUMP, words, |args: &DumpArgs| {
+            dump::convert(args).map(|dump| Command::Dump(Box::new(dump)))
+        }),
+    }
+}
+
+/// Reads the flags of one command, or answers what they ask.
+fn read<A: CommandFactory + FromArgMatches>(
+    page: &help::Page,
+    words: Vec<OsString>,
+    convert: impl FnOnce(&A) -> Result<Command, UsageError>,
+) -> Result<Command, UsageError> {
+    let mut command = command::<A>(page);
     let rewritten = argv::rewrite(&command, words);
     if rewritten.asks_for_short_help {
-        return Ok(Command::Answer(help::short_help(&command)));
+        return Ok(Command::Answer(help::short_help(page, &command)));
     }
     let args = match command.try_get_matches_from_mut(rewritten.words) {
-        Ok(matches) => DumpArgs::from_arg_matches(&matches),
+        Ok(matches) => A::from_arg_matches(&matches),
         Err(error) => match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
                 return Ok(Command::Answer(error.to_string()));
@@ -78,15 +125,15 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command, Usage
             "-pVALUE without a blank is a password, -p alone asks for one; -B names a database";
         return Err(UsageError::new(sentence).with_hint(hint));
     }
-    dump::convert(&args).map(|dump| Command::Dump(Box::new(dump)))
+    convert(&args)
 }
 
-/// clap's description of all flags.
-fn command() -> clap::Command {
-    let command = DumpArgs::command()
+/// clap's description of all flags of a command.
+fn command<A: CommandFactory>(page: &help::Page) -> clap::Command {
+    let command = A::command()
         .args_override_self(true)
         .mut_args(with_optional_value);
-    let help = help::long_help(&command);
+    let help = help::long_help(page, &command);
     command.override_help(help)
 }
 
@@ -112,6 +159,8 @@ fn with_optional_value(arg: clap::Arg) -> clap::Arg {
 #[allow(clippy::unwrap_used)]
 fn typed(words: &[&str]) -> DumpArgs {
     let words = std::iter::once(&"rdump").chain(words);
-    let matches = command().try_get_matches_from(words).unwrap();
+    let matches = command::<DumpArgs>(&help::DUMP)
+        .try_get_matches_from(words)
+        .unwrap();
     DumpArgs::from_arg_matches(&matches).unwrap()
 }

@@ -6,9 +6,11 @@
 
 pub mod csv;
 pub mod escape;
+pub mod lexer;
 #[cfg(test)]
 mod samples;
 pub mod sql;
+pub mod statement;
 
 use std::ops::Range;
 
@@ -67,6 +69,21 @@ pub struct CsvOptions {
     pub binary: CsvBinary,
 }
 
+/// Dumpling's CSV, but for binary values.
+impl Default for CsvOptions {
+    fn default() -> Self {
+        Self {
+            separator: b",".to_vec(),
+            delimiter: b"\"".to_vec(),
+            null_value: br"\N".to_vec(),
+            line_terminator: b"\r\n".to_vec(),
+            header: true,
+            escape_backslash: true,
+            binary: CsvBinary::Hex,
+        }
+    }
+}
+
 /// A column as an encoder sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodedColumn {
@@ -74,6 +91,18 @@ pub struct EncodedColumn {
     pub name: String,
     /// How its cells are written.
     pub kind: CellKind,
+}
+
+impl EncodedColumn {
+    /// The column written in a way that a session of any charset reads alike.
+    #[must_use]
+    pub fn as_hex_text(self) -> Self {
+        let kind = match self.kind {
+            CellKind::Text => CellKind::HexText,
+            kind => kind,
+        };
+        Self { kind, ..self }
+    }
 }
 
 /// What [`Encoder::row`] did.

@@ -81,6 +81,18 @@ pub enum ServerError {
         /// Kind and name, as "procedure `a`.`p`".
         object: String,
     },
+    /// A statement holds bytes that the connection cannot carry.
+    #[error("bytes that are no UTF-8 cannot be sent over TLS while {doing}")]
+    Bytes {
+        /// The statement's purpose.
+        doing: String,
+    },
+    /// A session that was lost does not end on the server.
+    #[error("connection {id} was lost, and goes on on the server")]
+    Lingering {
+        /// Its id.
+        id: u64,
+    },
     /// The server sent something that the protocol does not allow.
     #[error("the server's answer makes no sense while {doing}: {what}")]
     Protocol {
@@ -147,6 +159,35 @@ impl ServerError {
         Self::Lost { doing, source }
     }
 
+    /// The same error without what a server quotes in it, which may be a value: of a statement that holds rows. Names that
+    /// some errors quote, of columns and tables, are kept.
+    #[must_use]
+    pub fn without_values(self) -> Self {
+        const QUOTE_NAMES_ONLY: [u16; 9] = [1048, 1054, 1136, 1146, 1264, 1364, 1406, 1452, 3819];
+        match self {
+            Self::Statement {
+                doing,
+                code,
+                message,
+            } if !QUOTE_NAMES_ONLY.contains(&code) => {
+                // The value comes first and may hold quotes itself; what follows the last one is the server's again.
+                let message = match (message.find('\''), message.rfind("' for ")) {
+                    (Some(start), Some(end)) if start < end => {
+                        format!("{}'…{}", &message[..start], &message[end..])
+                    }
+                    (Some(start), _) => format!("{}'…'", &message[..start]),
+                    (None, _) => message,
+                };
+                Self::Statement {
+                    doing,
+                    code,
+                    message,
+                }
+            }
+            other => other,
+        }
+    }
+
     /// The server's error code, if the server sent one.
     pub fn code(&self) -> Option<u16> {
         match self {
@@ -165,7 +206,10 @@ impl ServerError {
             | Self::Lost { .. }
             | Self::Protocol { .. }
             | Self::OtherServer { .. } => Reach::Attempt,
-            Self::Tls { .. } | Self::Hidden { .. } => Reach::Run,
+            Self::Tls { .. }
+            | Self::Hidden { .. }
+            | Self::Bytes { .. }
+            | Self::Lingering { .. } => Reach::Run,
             Self::Refused { code, message, .. } | Self::Statement { code, message, .. } => {
                 reach_of(*code, message)
             }
@@ -197,7 +241,7 @@ impl ServerError {
             Self::Statement { code, .. } => {
                 matches!(code, 1053 | 1158..=1161 | 1927 | 2006 | 2013 | 4031)
             }
-            Self::Hidden { .. } => false,
+            Self::Hidden { .. } | Self::Bytes { .. } => false,
             _ => true,
         }
     }
@@ -225,6 +269,12 @@ impl ServerError {
             }
             (Self::Connect { .. }, _) => {
                 "check --host and --port, and that the server listens there"
+            }
+            (Self::Bytes { .. }, _) => {
+                "use --socket, or --ssl-mode DISABLED on a network you trust"
+            }
+            (Self::Lingering { .. }, _) => {
+                "look at it in the process list; the same command goes on when it has ended"
             }
             (Self::OtherServer { .. }, _) => {
                 "give --host the address of one server, not of a load balancer"

@@ -16,12 +16,17 @@ use source::Source;
 /// What a room may name besides itself: a room, or a part of one. Verbs come first, then nouns; an import goes down.
 const IMPORTS: &[(&str, &[&str])] = &[
     ("lib", &[]),
-    ("main", &["cli", "dump", "cancel", "progress"]),
+    (
+        "main",
+        &[
+            "cli", "dump", "load", "verify", "error", "cancel", "progress",
+        ],
+    ),
     (
         "cli",
         &[
-            "dump", "catalog", "compress", "format", "server", "progress", "retry", "cancel",
-            "secret",
+            "dump", "load", "verify", "catalog", "compress", "format", "server", "progress",
+            "retry", "cancel", "secret",
         ],
     ),
     (
@@ -31,9 +36,34 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "progress", "retry", "cancel",
         ],
     ),
-    ("error", &["server", "storage"]),
-    // The manifest says where in the server's history the dump stands.
-    ("manifest", &["catalog::ident", "server::position"]),
+    (
+        "load",
+        &[
+            "error", "manifest", "format", "catalog", "server", "storage", "compress", "progress",
+            "retry", "cancel",
+        ],
+    ),
+    (
+        "verify",
+        &[
+            "error", "manifest", "format", "catalog", "server", "storage", "compress", "progress",
+            "retry", "cancel",
+        ],
+    ),
+    ("error", &["server", "storage", "manifest"]),
+    // The manifest says where in the server's history the dump stands; a dump is opened by it.
+    (
+        "manifest",
+        &[
+            "catalog::ident",
+            "format::CsvBinary",
+            "format::CsvOptions",
+            "format::Format",
+            "server::position",
+            "storage",
+            "compress",
+        ],
+    ),
     ("format", &["catalog", "server::rows"]),
     ("chunk", &["catalog"]),
     ("catalog", &["server"]),

@@ -16,6 +16,7 @@
 //!
 //! - [`cli`] is the command line: what was typed becomes a [`dump::config::DumpConfig`], what happened becomes words.
 //! - [`dump`] is the journey: the order of the steps, the plan, the workers, the end.
+//! - [`backup`] is the same journey made again and again: the lock, the link to the newest dump, the removal of older ones.
 //! - [`error`] is what ended a run, on which object.
 //!
 //! The rooms, each with one thing that only it knows:
@@ -34,6 +35,7 @@
 //!
 //! Imports go from `main` to [`cli`] to [`dump`] to the rooms and never back. `tests/it/rooms.rs` has the table, and checks it.
 
+pub mod backup;
 pub mod cancel;
 pub mod catalog;
 pub mod chunk;

@@ -9,16 +9,21 @@ use time::OffsetDateTime;
 use time::macros::format_description;
 
 use super::DumpCommand;
+use super::backup;
 use super::condition::{ConditionError, check_condition};
 use super::connection::Connection;
+use super::defaults::Defaults;
 use super::flags::{ConsistencyArgs, DumpArgs, DumplingArgs, OutputArgs, SelectionArgs};
-use super::option_file::OptionFile;
+use super::metrics::MetricsFile;
 use super::output::{LogOptions, open_log_file};
 use super::shape::format;
 use super::template::{Scope, parse_template};
 use super::usage::UsageError;
+use crate::backup::series::Series;
 use crate::catalog::filter::TableFilter;
-use crate::dump::config::{ConsistencyMode, ConsistencyOptions, DumpConfig, Objects, Selection};
+use crate::dump::config::{
+    ConsistencyMode, ConsistencyOptions, DumpConfig, Objects, Selection, WatchOptions,
+};
 use crate::format::{Format, SqlOptions};
 use crate::retry::RetryPolicy;
 
@@ -30,9 +35,14 @@ const VIRTUAL_DATABASES: [&str; 4] = [
     "inspection_schema",
 ];
 
-/// Turns the typed flags into a command, or says what is wrong with them.
-pub fn convert(args: &DumpArgs) -> Result<DumpCommand, UsageError> {
-    let mut warnings = Vec::new();
+/// Turns the flags into a command, or says what is wrong with them.
+pub fn convert(args: &DumpArgs, defaults: Defaults) -> Result<DumpCommand, UsageError> {
+    let mut warnings = defaults.warnings.clone();
+    if args.connection.password.is_some() {
+        let sentence = "a password on the command line can be seen by everybody on this machine (ps); \
+                        use -p, RDUMP_PASSWORD, --password-command or an option file";
+        warnings.push(sentence.to_owned());
+    }
     check_left_over_words(&args.output.words)?;
     let selection = selection(&args.selection)?;
     let objects = objects(&args.selection, args.selection.sql.is_some())?;
@@ -41,15 +51,12 @@ pub fn convert(args: &DumpArgs) -> Result<DumpCommand, UsageError> {
     let format = format(&args.shape, query.is_some(), &mut warnings)?;
     let format = with_history(format, objects.history)?;
     let consistency = consistency(&args.consistency)?;
-    let variables = session_variables(args, &mut warnings)?;
+    let variables = session_variables(args)?;
     let file_name_template = template(&args.output, &selection, query.is_some())?;
-    let output = output_directory(&args.output)?;
+    let (output, series) = output_directory(&args.output)?;
+    let backup = backup::backup(&args.backup, series)?;
 
-    let home = std::env::home_dir();
-    let option_file =
-        OptionFile::of_home(home.as_deref()).map_err(|error| UsageError::from_error(&error))?;
-    warnings.extend(option_file.warnings.iter().cloned());
-    let connection = Connection::new(&args.connection, option_file, variables)?;
+    let connection = Connection::new(&args.connection, defaults, variables)?;
     let log = LogOptions {
         level: args.output.loglevel,
         format: args.output.logfmt,
@@ -73,10 +80,19 @@ pub fn convert(args: &DumpArgs) -> Result<DumpCommand, UsageError> {
         output,
         file_name_template,
         retry: RetryPolicy::with_attempts(args.consistency.retries),
+        max_rate: args.backup.max_rate,
+        watch: WatchOptions {
+            pause_while: args.backup.throttle.concat(),
+            max_replica_lag: args.backup.max_replica_lag,
+            min_free_space: args.backup.min_free_space,
+        },
         dry_run: args.output.dry_run,
     };
     Ok(DumpCommand {
         config,
+        backup,
+        metrics: args.backup.metrics_file.clone().map(MetricsFile::new),
+        status: args.backup.status_addr,
         log,
         report: args.output.report.unwrap_or_default(),
         quiet: args.output.quiet,
@@ -88,6 +104,11 @@ fn check_left_over_words(words: &[String]) -> Result<(), UsageError> {
     let Some(word) = words.first() else {
         return Ok(());
     };
+    if word.contains("://") {
+        // It may hold a password.
+        return Err(UsageError::new("unexpected word that looks like a URL")
+            .with_hint("one server is named by mysql://user@host:3306/database"));
+    }
     let hint = match word.as_str() {
         "true" | "false" => format!("a switch takes its value after a `=`, as --no-views={word}"),
         _ => format!("a database is named by -B {word}, a table by -T db.table"),
@@ -240,15 +261,10 @@ fn consistency(args: &ConsistencyArgs) -> Result<ConsistencyOptions, UsageError>
 }
 
 /// `--params`, and what Dumpling has flags for.
-fn session_variables(
-    args: &DumpArgs,
-    warnings: &mut Vec<String>,
-) -> Result<Vec<(String, String)>, UsageError> {
+fn session_variables(args: &DumpArgs) -> Result<Vec<(String, String)>, UsageError> {
     let DumplingArgs {
         dump_empty_database,
         transactional_consistency,
-        allow_cleartext_passwords,
-        status_addr,
         tidb_mem_quota_query,
     } = &args.dumpling;
     if !dump_empty_database {
@@ -258,12 +274,6 @@ fn session_variables(
     if !transactional_consistency {
         let sentence = "--transactional-consistency=false is not known here";
         return Err(UsageError::new(sentence).with_hint("use --consistency lock"));
-    }
-    if *allow_cleartext_passwords {
-        return Err(UsageError::new("passwords are never sent in clear text"));
-    }
-    if status_addr.is_some() {
-        warnings.push("--status-addr is ignored: there is no status server".to_owned());
     }
     let mut variables = args.shape.params.concat();
     if let Some(quota) = tidb_mem_quota_query {
@@ -300,13 +310,14 @@ fn template(
 }
 
 /// The directory, which must be new or empty. A dry run writes nothing and does not look.
-fn output_directory(args: &OutputArgs) -> Result<PathBuf, UsageError> {
+fn output_directory(args: &OutputArgs) -> Result<(PathBuf, Option<Series>), UsageError> {
     let path = match &args.output {
         Some(path) => local_path(path)?,
         None => PathBuf::from(format!("./export-{}", file_time())),
     };
+    let (path, series) = backup::output_of_run(path)?;
     if args.dry_run {
-        return Ok(path);
+        return Ok((path, series));
     }
     let unusable = |problem: &str| {
         let sentence = format!("the output {} {problem}", path.display());
@@ -314,11 +325,11 @@ fn output_directory(args: &OutputArgs) -> Result<PathBuf, UsageError> {
     };
     match std::fs::read_dir(&path) {
         Ok(mut entries) => match entries.next() {
-            None => Ok(path),
+            None => Ok((path, series)),
             Some(_) => Err(unusable("is not empty")),
         },
         Err(error) => match error.kind() {
-            std::io::ErrorKind::NotFound => Ok(path),
+            std::io::ErrorKind::NotFound => Ok((path, series)),
             std::io::ErrorKind::NotADirectory => Err(unusable("is, or goes through, a file")),
             _ => Err(unusable("cannot be read").caused_by(error)),
         },
@@ -363,7 +374,7 @@ mod tests {
     fn config(words: &[&str]) -> DumpConfig {
         // What is typed wins over the password of whoever runs the tests.
         let words = [&["--password=x"], words].concat();
-        convert(&typed(&words)).unwrap().config
+        convert(&typed(&words), Defaults::default()).unwrap().config
     }
 
     #[test]
@@ -443,8 +454,9 @@ mod tests {
             "-o",
             "local:///nowhere/dump",
         ];
-        let command = convert(&typed(&words)).unwrap();
-        assert_eq!(command.warnings.len(), 1);
+        let command = convert(&typed(&words), Defaults::default()).unwrap();
+        assert_eq!(command.warnings.len(), 0);
+        assert_eq!(command.status.unwrap().to_string(), "127.0.0.1:8281");
         let config = command.config;
         assert_eq!(config.file_size_bytes, Some(256 << 20));
         assert_eq!(config.output, PathBuf::from("/nowhere/dump"));
@@ -461,7 +473,7 @@ mod tests {
     #[test]
     fn the_debug_text_holds_no_password() {
         let args = typed(&["--password=hunter2"]);
-        let command = convert(&args).unwrap();
+        let command = convert(&args, Defaults::default()).unwrap();
         assert!(!format!("{args:?} {command:?}").contains("hunter2"));
     }
 }

@@ -4,31 +4,42 @@
 //! what it means. `output.rs` and `report.rs` decide who writes where. What a dump does it leaves to `dump/`.
 
 mod argv;
+mod backup;
 mod condition;
 mod connection;
+mod defaults;
 mod dump;
 pub mod exit;
 mod flags;
 mod help;
+pub mod metrics;
 mod names;
 mod option_file;
 pub mod output;
 mod password;
+mod prompt;
 pub mod report;
 mod shape;
 pub mod signals;
 mod size;
 mod template;
+mod url;
 mod usage;
+mod values;
 
+use std::collections::HashSet;
 use std::ffi::OsString;
+use std::net::SocketAddr;
 
 use clap::error::ErrorKind;
 use clap::{ArgAction, CommandFactory, FromArgMatches};
 
+use crate::backup::BackupConfig;
 use crate::dump::config::DumpConfig;
-use flags::{DumpArgs, boolean};
+use defaults::Defaults;
+use flags::DumpArgs;
 pub use usage::UsageError;
+use values::boolean;
 
 /// What the user wants.
 #[derive(Debug)]
@@ -44,6 +55,12 @@ pub enum Command {
 pub struct DumpCommand {
     /// What to do.
     pub config: DumpConfig,
+    /// What comes around it.
+    pub backup: BackupConfig,
+    /// Where the outcome is written for a monitoring system.
+    pub metrics: Option<metrics::MetricsFile>,
+    /// Where the run is asked how far it is.
+    pub status: Option<SocketAddr>,
     /// Where the log goes.
     pub log: output::LogOptions,
     /// How the final report looks.
@@ -61,16 +78,15 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command, Usage
     if rewritten.asks_for_short_help {
         return Ok(Command::Answer(help::short_help(&command)));
     }
-    let args = match command.try_get_matches_from_mut(rewritten.words) {
-        Ok(matches) => DumpArgs::from_arg_matches(&matches),
+    let matches = match command.try_get_matches_from_mut(&rewritten.words) {
+        Ok(matches) => matches,
         Err(error) => match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
                 return Ok(Command::Answer(error.to_string()));
             }
-            _ => Err(error),
+            _ => return Err(UsageError::from_clap(&error)),
         },
     };
-    let args = args.map_err(|error| UsageError::from_clap(&error))?;
     if rewritten.word_after_password {
         let sentence =
             "the word after -p belongs to no flag (it is not shown, as it may be a password)";
@@ -78,7 +94,42 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command, Usage
             "-pVALUE without a blank is a password, -p alone asks for one; -B names a database";
         return Err(UsageError::new(sentence).with_hint(hint));
     }
-    dump::convert(&args).map(|dump| Command::Dump(Box::new(dump)))
+    let (args, defaults) = with_defaults(command, &rewritten.words, &matches)?;
+    dump::convert(&args, defaults).map(|dump| Command::Dump(Box::new(dump)))
+}
+
+/// The flags, with those of the option files and of a URL where none was typed.
+fn with_defaults(
+    mut command: clap::Command,
+    words: &[OsString],
+    matches: &clap::ArgMatches,
+) -> Result<(DumpArgs, Defaults), UsageError> {
+    let from_matches = |matches: &clap::ArgMatches| {
+        DumpArgs::from_arg_matches(matches).map_err(|error| UsageError::from_clap(&error))
+    };
+    let is_typed = |id: &&clap::Id| {
+        matches.value_source(id.as_str()) == Some(clap::parser::ValueSource::CommandLine)
+    };
+    let typed: HashSet<String> = matches
+        .ids()
+        .filter(is_typed)
+        .map(ToString::to_string)
+        .collect();
+    let mut args = from_matches(matches)?;
+    let defaults = Defaults::read(&args.connection, &command, &typed)?;
+    if let ([name, typed @ ..], false) = (words, defaults.words.is_empty()) {
+        let words = std::iter::once(name)
+            .chain(&defaults.words)
+            .chain(typed)
+            .cloned();
+        let matches = command.try_get_matches_from_mut(words);
+        args = from_matches(&matches.map_err(|error| UsageError::from_clap(&error))?)?;
+    }
+    if let Some(at) = args.output.words.iter().position(|word| url::is_url(word)) {
+        let url = args.output.words.remove(at);
+        url::fill_in(&mut args, &url)?;
+    }
+    Ok((args, defaults))
 }
 
 /// clap's description of all flags.

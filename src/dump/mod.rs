@@ -3,12 +3,13 @@
 //! Owns the beginning and the end of a run, in [`run`], and the order of the steps between, in `tables.rs`. Each step is a
 //! file: what there is and what is wanted (`survey.rs`, `plan.rs`), one snapshot for all sessions (`server/snapshot.rs`), the
 //! definitions (`schema.rs`), chunks handed out by the coordinator (`coordinator.rs`, `job.rs`) to workers (`pool.rs`,
-//! `worker.rs`) that write files (`pipe.rs`), and the word that the dump is whole (`finish.rs`). `--sql` is a small journey of
-//! its own (`query.rs`). What was asked for is in [`config`], what came of it in [`report`].
+//! `worker.rs`) that write files (`pipe.rs`), and the word that the dump is whole (`finish.rs`). How fast they may go `throttle.rs`
+//! knows, and `sentinel.rs` looks at the server meanwhile. `--sql` is a small journey of its own (`query.rs`). What was asked for is in [`config`], what came of it in [`report`].
 
 pub mod config;
 mod coordinator;
 mod finish;
+mod free_space;
 mod job;
 mod opening;
 mod pipe;
@@ -17,9 +18,12 @@ mod pool;
 mod query;
 mod relay;
 pub mod report;
+
 mod schema;
+mod sentinel;
 mod survey;
 mod tables;
+mod throttle;
 mod worker;
 
 use std::time::Instant;

@@ -2,13 +2,16 @@
 //!
 //! Owns the counters and their display: bars on a terminal, a plain line every 30 s elsewhere, nothing when quiet. One thread
 //! reads the counters and draws; it sleeps on a channel and ends at once when the display does. Standard error is shared
-//! through [`Screen`], so that a log line never tears a bar. Imports nothing of the rest of the crate.
+//! through [`Screen`], so that a log line never tears a bar. Programs read the same counters as metrics ([`metrics`]), over HTTP
+//! while a dump runs ([`status`]). Imports nothing of the rest of the crate.
 
 mod bars;
 mod counters;
 pub mod figures;
 mod lines;
+pub mod metrics;
 mod pace;
+pub mod status;
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -78,9 +81,9 @@ impl Screen {
         }
     }
 
-    fn draw(&self, counts: &Counts, pace: &Pace, active: &[ActiveTable]) {
+    fn draw(&self, counts: &Counts, pace: &Pace, active: &[ActiveTable], paused: Option<&str>) {
         if let Some(bars) = &mut *self.lock() {
-            bars.draw(counts, pace, active);
+            bars.draw(counts, pace, active, paused);
         }
     }
 
@@ -129,10 +132,12 @@ impl Display {
             while stopped.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
                 let (counts, active) = (progress.counts(), progress.active_tables(tables));
                 pace.note(Instant::now(), counts);
+                let paused = progress.paused();
+                let paused = paused.as_deref();
                 if mode != Mode::Lines {
-                    shown.draw(&counts, &pace, &active);
+                    shown.draw(&counts, &pace, &active, paused);
                 } else if shown
-                    .write(&(lines::line(&counts, &pace, &active) + "\n"))
+                    .write(&(lines::line(&counts, &pace, &active, paused) + "\n"))
                     .is_err()
                 {
                     // Nobody reads standard error; the dump goes on without an audience.

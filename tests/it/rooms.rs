@@ -16,13 +16,18 @@ use source::Source;
 /// What a room may name besides itself: a room, or a part of one. Verbs come first, then nouns; an import goes down.
 const IMPORTS: &[(&str, &[&str])] = &[
     ("lib", &[]),
-    ("main", &["cli", "dump", "cancel", "progress"]),
+    ("main", &["cli", "backup", "cancel", "progress"]),
     (
         "cli",
         &[
-            "dump", "catalog", "compress", "format", "server", "progress", "retry", "cancel",
-            "secret",
+            "backup", "dump", "catalog", "compress", "format", "server", "progress", "retry",
+            "cancel", "secret",
         ],
+    ),
+    // A journey over that of a dump; it reads what dumps say of themselves.
+    (
+        "backup",
+        &["dump", "manifest", "error", "progress", "cancel"],
     ),
     (
         "dump",

@@ -1,10 +1,12 @@
 //! How a file's bytes are compressed: not at all, gzip or zstd.
 //!
 //! Owns the choice with its levels ([`Compression`]), the working memory that a worker keeps for all its files
-//! ([`Codec`]) and the writer of one file ([`Compressor`]). The only door to `flate2` and `zstd`. The same writes give the
+//! ([`Codec`]) and the writer of one file ([`Compressor`]); `compress/reader.rs` is the way back. The only door to `flate2` and `zstd`. The same writes give the
 //! same file, whatever was compressed before: gzip's time is 0, and no thread of the libraries is used. (Some levels of
 //! gzip give another file when the same bytes come in writes of other sizes: seen.) An error of compressing or writing is
 //! always returned; where the bytes go, it leaves to the writer inside.
+
+pub mod reader;
 
 use std::fmt;
 use std::io::{self, Write};

@@ -3,6 +3,7 @@
 //! Owns the sentence a person reads first; the causes below it are the rooms' own errors, reached by `source()`. A message
 //! never repeats its cause.
 
+use crate::manifest::source::SourceError;
 use crate::server::error::ServerError;
 use crate::server::snapshot::SnapshotError;
 use crate::storage::StorageError;
@@ -52,6 +53,22 @@ pub enum Error {
     /// A file could not be written.
     #[error("the dump could not be written")]
     Storage(#[from] StorageError),
+    /// A dump that is to be read cannot be.
+    #[error("the dump cannot be used")]
+    Source(#[from] SourceError),
+    /// A file of a dump could not be loaded.
+    #[error("file {file} could not be loaded{}", place(.statement, *.attempts))]
+    Load {
+        /// The file.
+        file: String,
+        /// The number of the statement or row in it, from 1; `None` for the file as a whole.
+        statement: Option<u64>,
+        /// How often it was tried.
+        attempts: u32,
+        /// The last failure.
+        #[source]
+        source: ServerError,
+    },
     /// Some tables failed; all others were dumped.
     #[error("{} could not be dumped: {}", count(.failures.len()), .failures.join("; "))]
     Tables {
@@ -83,7 +100,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// The run was cancelled from outside.
-    #[error("the dump was interrupted")]
+    #[error("the run was interrupted")]
     Interrupted,
 }
 
@@ -107,7 +124,10 @@ impl Error {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Server { source, .. } | Self::Chunk { source, .. } => source.hint(),
+            Self::Server { source, .. }
+            | Self::Chunk { source, .. }
+            | Self::Load { source, .. } => source.hint(),
+            Self::Source(source) => source.hint(),
             Self::Rejoin { source, .. } | Self::Snapshot(source) | Self::SnapshotLost(source) => {
                 source.hint()
             }
@@ -119,6 +139,14 @@ impl Error {
             Self::Lock { .. } => Some("name another one by --lock-file".to_owned()),
             Self::Tables { .. } | Self::Interrupted => None,
         }
+    }
+}
+
+fn place(statement: &Option<u64>, attempts: u32) -> String {
+    match (statement, attempts) {
+        (Some(number), 1) => format!(" (statement {number})"),
+        (Some(number), n) => format!(" (statement {number}, tried {})", times(n)),
+        (None, n) => format!(" (tried {})", times(n)),
     }
 }
 

@@ -17,6 +17,7 @@
 //! - [`cli`] is the command line: what was typed becomes a [`dump::config::DumpConfig`], what happened becomes words.
 //! - [`dump`] is the journey: the order of the steps, the plan, the workers, the end.
 //! - [`backup`] is the same journey made again and again: the lock, the link to the newest dump, the removal of older ones.
+//! - [`load`] is the way back, and [`verify`] looks whether there is one: the same rooms, walked the other way.
 //! - [`error`] is what ended a run, on which object.
 //!
 //! The rooms, each with one thing that only it knows:
@@ -33,7 +34,7 @@
 //! And what everybody may need: [`cancel`] is the flag that every wait hears, [`retry`] when to try again, [`secret`] a text
 //! that never shows itself.
 //!
-//! Imports go from `main` to [`cli`] to [`dump`] to the rooms and never back. `tests/it/rooms.rs` has the table, and checks it.
+//! Imports go from `main` to [`cli`] to the journeys to the rooms and never back. `tests/it/rooms.rs` has the table, and checks it.
 
 pub mod backup;
 pub mod cancel;
@@ -44,9 +45,11 @@ pub mod compress;
 pub mod dump;
 pub mod error;
 pub mod format;
+pub mod load;
 pub mod manifest;
 pub mod progress;
 pub mod retry;
 pub mod secret;
 pub mod server;
 pub mod storage;
+pub mod verify;

@@ -65,7 +65,15 @@ fn conclude(
     cancel: &CancelToken,
 ) -> Result<Vec<String>, Error> {
     let mut warnings = Vec::new();
-    whole::verify(&config.output)?;
+    match whole::verify(config, cancel) {
+        Ok(()) => {}
+        // The dump was whole before the signal came, and nobody else is hurt.
+        Err(Error::Interrupted) => {
+            let sentence = "stopped before the dump was verified: no older dump was removed";
+            return Ok(vec![sentence.to_owned()]);
+        }
+        Err(error) => return Err(error),
+    }
     if let Some(link) = &backup.latest_link
         && let Err(error) = latest::point(link, &config.output)
     {

@@ -162,6 +162,7 @@ mod tests {
             },
             format: "sql".to_owned(),
             compression: "none".to_owned(),
+            dialect: None,
             where_clause: None,
             files: vec![file("shop-schema-create.sql")],
             tables: Vec::new(),

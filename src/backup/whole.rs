@@ -1,6 +1,6 @@
 //! Whether a directory is a whole dump, by its own manifest.
 //!
-//! Owns the reading of a manifest that lies in a directory, and the comparison with the files beside it.
+//! Owns the reading of a manifest that lies in a directory. The look at every file, for the new dump, is `verify/`'s.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,8 +10,13 @@ use std::path::Path;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use crate::cancel::CancelToken;
+use crate::dump::config::DumpConfig;
 use crate::error::Error;
 use crate::manifest::{FORMAT_VERSION, FileEntry, MANIFEST_NAME, METADATA_NAME, Manifest};
+use crate::progress::Progress;
+use crate::verify;
+use crate::verify::config::VerifyConfig;
 
 /// A manifest as far as the other dumps of a job are concerned.
 pub(super) struct Contents {
@@ -45,26 +50,27 @@ impl Contents {
     }
 }
 
-/// Fails unless every file of the dump is there, as long as the manifest says. A dump that is not takes its manifest back: it
-/// must not be taken for one.
-pub(super) fn verify(path: &Path) -> Result<(), Error> {
-    let problem = match contents(path) {
-        None => Some("its manifest cannot be read".to_owned()),
-        Some(contents) => {
-            let mut files = contents.files.iter();
-            files.find_map(|(name, bytes)| difference(&path.join(name), *bytes))
-        }
+/// Reads every file of the dump again. A dump that is not what its manifest says takes its manifest back: it must not be taken
+/// for one.
+pub(super) fn verify(config: &DumpConfig, cancel: &CancelToken) -> Result<(), Error> {
+    let path = &config.output;
+    let request = VerifyConfig {
+        source: path.clone(),
+        against: None,
+        database: None,
+        threads: config.threads,
+        retry: config.retry,
     };
-    let Some(problem) = problem else {
+    // Numbers of its own: what was dumped must not be counted twice.
+    let report = verify::run(&request, &Progress::new(), cancel)?;
+    let Some(problem) = report.differences.first() else {
         return Ok(());
     };
     if let Err(error) = fs::remove_file(path.join(MANIFEST_NAME))
         && error.kind() != io::ErrorKind::NotFound
     {
-        log::error!(
-            "the manifest of {} could not be removed: {error}",
-            path.display()
-        );
+        let path = path.display();
+        log::error!("the manifest of {path} could not be removed: {error}");
     }
     Err(Error::Request {
         message: format!(
@@ -73,16 +79,4 @@ pub(super) fn verify(path: &Path) -> Result<(), Error> {
         ),
         hint: Some("look at the file system and its log; no older dump was removed".to_owned()),
     })
-}
-
-fn difference(path: &Path, bytes: u64) -> Option<String> {
-    match fs::metadata(path) {
-        Ok(there) if there.len() == bytes => None,
-        Ok(there) => Some(format!(
-            "{} has {} bytes and not {bytes}",
-            path.display(),
-            there.len()
-        )),
-        Err(error) => Some(format!("{}: {error}", path.display())),
-    }
 }

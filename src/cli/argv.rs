@@ -128,12 +128,13 @@ fn join(prefix: &[u8], rest: &[u8]) -> OsString {
 
 #[cfg(test)]
 mod tests {
-    use super::super::command;
+    use super::super::flags::DumpArgs;
+    use super::super::{command, help};
     use super::*;
 
     fn words(line: &str) -> Rewritten {
         let words = std::iter::once("rdump").chain(line.split(' '));
-        rewrite(&command(), words.map(OsString::from))
+        rewrite(&command::<DumpArgs>(&help::DUMP), words.map(OsString::from))
     }
 
     fn joined(line: &str) -> String {

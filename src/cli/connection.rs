@@ -1,19 +1,106 @@
 //! From flags, option files and environment to [`ConnectOptions`].
 //!
-//! Owns which of them wins, when a unix socket is used, and the checks of certificates, all without a server. The order for the
-//! password is in `password.rs`, what the files say in `defaults.rs`.
+//! Owns the flags, which every command that reaches a server has, which source of a setting wins, when a unix socket is used, and
+//! the checks of certificates, all without a server. The order for the password is in `password.rs`, what the files say in
+//! `defaults.rs`.
+
+#![allow(clippy::doc_markdown)] // the comments on flags are their help lines
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
 
 use super::defaults::{Defaults, FilePassword};
-use super::flags::ConnectionArgs;
 use super::password::{TypedPassword, find_password};
 use super::prompt::ask_password;
 use super::usage::UsageError;
-use super::values::port;
-use crate::secret::SecretCommand;
+use super::values::{port, secret, tls_mode, wait};
+use crate::secret::{Secret, SecretCommand};
 use crate::server::{ConnectOptions, TlsMode, TlsOptions};
+
+/// How to reach the server.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Connection")]
+pub struct ConnectionArgs {
+    /// Server's name or address [default: 127.0.0.1]
+    #[arg(short = 'h', long, value_name = "HOST")]
+    pub host: Option<String>,
+    /// TCP port [default: 3306]
+    #[arg(short = 'P', long, value_name = "PORT", value_parser = port)]
+    pub port: Option<u16>,
+    /// Account [default: root]
+    #[arg(short, long, value_name = "USER")]
+    pub user: Option<String>,
+    /// Its password, as -pVALUE; -p alone asks for it
+    #[arg(short, long, value_name = "VALUE", require_equals = true, value_parser = secret)]
+    pub password: Option<Secret>,
+    /// What `argv.rs` makes of `-p` alone
+    #[arg(long, hide = true)]
+    pub ask_password: bool,
+    /// Program that prints the password, run for each connection
+    #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
+    pub password_command: Option<String>,
+    /// Send the password as it is if asked, by TLS or socket
+    #[arg(long, alias = "enable-cleartext-plugin")]
+    pub allow_cleartext_passwords: bool,
+    /// Unix socket, instead of host and port
+    #[arg(short = 'S', long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+    /// Certificate of the CA, PEM
+    #[arg(long, alias = "ssl-ca", value_name = "FILE")]
+    pub ca: Option<PathBuf>,
+    /// Certificate of this client, PEM
+    #[arg(long, alias = "ssl-cert", value_name = "FILE")]
+    pub cert: Option<PathBuf>,
+    /// Key of this client, PEM
+    #[arg(long, alias = "ssl-key", value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    /// As in mysql [default: PREFERRED, with --ca VERIFY_CA]
+    #[arg(long, value_name = "MODE", value_parser = tls_mode)]
+    pub ssl_mode: Option<TlsMode>,
+    /// Read [rdump-NAME] of the option files too
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// Read this option file and no other
+    #[arg(long, value_name = "FILE")]
+    pub defaults_file: Option<PathBuf>,
+    /// Read this option file too, before ~/.my.cnf
+    #[arg(long, value_name = "FILE")]
+    pub defaults_extra_file: Option<PathBuf>,
+    /// Read no option files
+    #[arg(long)]
+    pub no_defaults: bool,
+    /// Longest wait for the server's next bytes
+    #[arg(long, value_name = "TIME", default_value = "15m", value_parser = wait)]
+    pub read_timeout: Duration,
+    /// Longest wait for a connection
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = wait)]
+    pub connect_timeout: Duration,
+    /// Longest wait for a query's first row [default: read timeout]
+    #[arg(long, value_name = "TIME", value_parser = wait)]
+    pub first_row_timeout: Option<Duration>,
+}
+
+/// A command that may reach a server.
+pub trait Connects {
+    /// How to reach it; `None` if it does not this time.
+    fn connection(&self) -> Option<&ConnectionArgs>;
+}
+
+impl ConnectionArgs {
+    /// What is odd about the flags and the files, one sentence each.
+    pub fn warnings(&self, defaults: &Defaults) -> Vec<String> {
+        let mut warnings = defaults.warnings.clone();
+        if self.password.is_some() {
+            let sentence = "a password on the command line can be seen by everybody on this machine (ps); \
+                            use -p, RDUMP_PASSWORD, --password-command or an option file";
+            warnings.push(sentence.to_owned());
+        }
+        warnings
+    }
+}
 
 /// The connection but for its password, which is asked for when all else is in order.
 pub struct Connection {

@@ -8,7 +8,9 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::flags::ConnectionArgs;
+use super::connection::ConnectionArgs;
+use super::flags::DumpArgs;
+use super::help::DUMP;
 use super::option_file::{FileChoice, FileOption, OptionFileError, OptionFiles};
 use super::usage::UsageError;
 use super::values::{boolean, tls_mode};
@@ -190,6 +192,11 @@ fn word(
         arg.get_long() == Some(key) || aliases.contains(&key)
     };
     let arg = command.get_arguments().find(is_named);
+    let of_dump = super::command::<DumpArgs>(&DUMP);
+    if arg.is_none() && of_dump.get_arguments().any(|arg| is_named(&arg)) {
+        // The group is for all our commands, and most flags are for the dump alone.
+        return Ok(None);
+    }
     let Some(arg) = arg.filter(|_| !TYPED_ONLY.contains(&key)) else {
         // Ours alone: a slip would be lost silently.
         let problem = format!("[{}] does not know `{key}`", option.group);
@@ -217,7 +224,8 @@ mod tests {
         let file = format!("--defaults-file={}", path.display());
         let args = typed(&[&[file.as_str()], flags].concat());
         let known = HashSet::from(["threads".to_owned()]);
-        Defaults::read(&args.connection, &command(), &known)
+        let command = command::<DumpArgs>(&DUMP);
+        Defaults::read(&args.connection, &command, &known)
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::connection::Connection;
 use super::defaults::Defaults;
 use super::flags::{ConsistencyArgs, DumpArgs, DumplingArgs, OutputArgs, SelectionArgs};
 use super::metrics::MetricsFile;
-use super::output::{LogOptions, open_log_file};
+use super::output::Telling;
 use super::shape::format;
 use super::template::{Scope, parse_template};
 use super::usage::UsageError;
@@ -37,12 +37,7 @@ const VIRTUAL_DATABASES: [&str; 4] = [
 
 /// Turns the flags into a command, or says what is wrong with them.
 pub fn convert(args: &DumpArgs, defaults: Defaults) -> Result<DumpCommand, UsageError> {
-    let mut warnings = defaults.warnings.clone();
-    if args.connection.password.is_some() {
-        let sentence = "a password on the command line can be seen by everybody on this machine (ps); \
-                        use -p, RDUMP_PASSWORD, --password-command or an option file";
-        warnings.push(sentence.to_owned());
-    }
+    let mut warnings = args.connection.warnings(&defaults);
     check_left_over_words(&args.output.words)?;
     let selection = selection(&args.selection)?;
     let objects = objects(&args.selection, args.selection.sql.is_some())?;
@@ -57,12 +52,7 @@ pub fn convert(args: &DumpArgs, defaults: Defaults) -> Result<DumpCommand, Usage
     let backup = backup::backup(&args.backup, series)?;
 
     let connection = Connection::new(&args.connection, defaults, variables)?;
-    let log = LogOptions {
-        level: args.output.loglevel,
-        format: args.output.logfmt,
-        file: open_log_file(args.output.logfile.as_deref())?,
-        quiet: args.output.quiet,
-    };
+    let telling = Telling::new(&args.telling, warnings)?;
     let config = DumpConfig {
         connection: connection.with_password()?,
         selection,
@@ -93,10 +83,7 @@ pub fn convert(args: &DumpArgs, defaults: Defaults) -> Result<DumpCommand, Usage
         backup,
         metrics: args.backup.metrics_file.clone().map(MetricsFile::new),
         status: args.backup.status_addr,
-        log,
-        report: args.output.report.unwrap_or_default(),
-        quiet: args.output.quiet,
-        warnings,
+        telling,
     })
 }
 
@@ -455,7 +442,7 @@ mod tests {
             "local:///nowhere/dump",
         ];
         let command = convert(&typed(&words), Defaults::default()).unwrap();
-        assert_eq!(command.warnings.len(), 0);
+        assert_eq!(command.telling.warnings.len(), 0);
         assert_eq!(command.status.unwrap().to_string(), "127.0.0.1:8281");
         let config = command.config;
         assert_eq!(config.file_size_bytes, Some(256 << 20));

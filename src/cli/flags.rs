@@ -1,7 +1,8 @@
 //! The flags of a dump, exactly as typed.
 //!
-//! Owns names, letters, help lines and defaults. What one value means `values.rs` knows, what the flags mean together `dump.rs`,
-//! `backup.rs` and `connection.rs` decide. Names and letters are Dumpling's where it has the flag.
+//! Owns names, letters, help lines and defaults. What one value means `values.rs` knows, what the flags mean together `dump.rs` and
+//! `backup.rs` decide. The flags that every command has are in `connection.rs` and `output.rs`. Names and letters are Dumpling's
+//! where it has the flag.
 
 #![allow(clippy::doc_markdown)] // the comments on flags are their help lines
 
@@ -10,23 +11,20 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgAction, Args, Parser};
-use log::LevelFilter;
 
+use super::connection::{ConnectionArgs, Connects};
 use super::names::{parse_databases, parse_definer, parse_tables, parse_variables};
-use super::output::{LogFormat, ReportFormat};
+use super::output::TellingArgs;
 use super::size::{parse_duration, parse_size};
 use super::values::{
     at_least_one, compression, conditions, consistency, csv_binary, escaped, file_size, file_type,
-    keep, level, log_format, port, rate, report_format, secret, some_size, spare_connections,
-    status_address, threads, tls_mode, tries, wait,
+    keep, rate, some_size, spare_connections, status_address, threads, tries, wait,
 };
 use crate::backup::retention::Keep;
 use crate::catalog::ident::ObjectName;
 use crate::compress::Compression;
 use crate::dump::config::{Condition, ConsistencyMode, Definer};
 use crate::format::CsvBinary;
-use crate::secret::Secret;
-use crate::server::TlsMode;
 
 /// Everything that was typed.
 #[derive(Debug, Parser)]
@@ -51,70 +49,15 @@ pub struct DumpArgs {
     #[command(flatten)]
     pub backup: BackupArgs,
     #[command(flatten)]
+    pub telling: TellingArgs,
+    #[command(flatten)]
     pub dumpling: DumplingArgs,
 }
 
-/// How to reach the server.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Connection")]
-pub struct ConnectionArgs {
-    /// Server's name or address [default: 127.0.0.1]
-    #[arg(short = 'h', long, value_name = "HOST")]
-    pub host: Option<String>,
-    /// TCP port [default: 3306]
-    #[arg(short = 'P', long, value_name = "PORT", value_parser = port)]
-    pub port: Option<u16>,
-    /// Account [default: root]
-    #[arg(short, long, value_name = "USER")]
-    pub user: Option<String>,
-    /// Its password, as -pVALUE; -p alone asks for it
-    #[arg(short, long, value_name = "VALUE", require_equals = true, value_parser = secret)]
-    pub password: Option<Secret>,
-    /// What `argv.rs` makes of `-p` alone
-    #[arg(long, hide = true)]
-    pub ask_password: bool,
-    /// Program that prints the password, run for each connection
-    #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
-    pub password_command: Option<String>,
-    /// Send the password as it is if the server asks, by TLS or socket only
-    #[arg(long, alias = "enable-cleartext-plugin")]
-    pub allow_cleartext_passwords: bool,
-    /// Unix socket, instead of host and port
-    #[arg(short = 'S', long, value_name = "PATH")]
-    pub socket: Option<PathBuf>,
-    /// Certificate of the CA, PEM
-    #[arg(long, alias = "ssl-ca", value_name = "FILE")]
-    pub ca: Option<PathBuf>,
-    /// Certificate of this client, PEM
-    #[arg(long, alias = "ssl-cert", value_name = "FILE")]
-    pub cert: Option<PathBuf>,
-    /// Key of this client, PEM
-    #[arg(long, alias = "ssl-key", value_name = "FILE")]
-    pub key: Option<PathBuf>,
-    /// As in mysql [default: PREFERRED, with --ca VERIFY_CA]
-    #[arg(long, value_name = "MODE", value_parser = tls_mode)]
-    pub ssl_mode: Option<TlsMode>,
-    /// Read [rdump-NAME] of the option files too
-    #[arg(long, value_name = "NAME")]
-    pub profile: Option<String>,
-    /// Read this option file and no other
-    #[arg(long, value_name = "FILE")]
-    pub defaults_file: Option<PathBuf>,
-    /// Read this option file too, before ~/.my.cnf
-    #[arg(long, value_name = "FILE")]
-    pub defaults_extra_file: Option<PathBuf>,
-    /// Read no option files
-    #[arg(long)]
-    pub no_defaults: bool,
-    /// Longest wait for the server's next bytes
-    #[arg(long, value_name = "TIME", default_value = "15m", value_parser = wait)]
-    pub read_timeout: Duration,
-    /// Longest wait for a connection
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = wait)]
-    pub connect_timeout: Duration,
-    /// Longest wait for a query's first row [default: read timeout]
-    #[arg(long, value_name = "TIME", value_parser = wait)]
-    pub first_row_timeout: Option<Duration>,
+impl Connects for DumpArgs {
+    fn connection(&self) -> Option<&ConnectionArgs> {
+        Some(&self.connection)
+    }
 }
 
 /// What to dump.
@@ -270,30 +213,9 @@ pub struct OutputArgs {
     /// Data files' names [default: {db}.{table}.{chunk}]
     #[arg(long, value_name = "NAME")]
     pub output_filename_template: Option<String>,
-    /// debug, info, warn or error
-    #[arg(long, value_name = "LEVEL", default_value = "info", value_parser = level)]
-    pub loglevel: LevelFilter,
-    /// Write the log to a file [default: standard error]
-    #[arg(short = 'L', long, value_name = "FILE")]
-    pub logfile: Option<PathBuf>,
-    /// Log lines as text or json
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = log_format)]
-    pub logfmt: LogFormat,
-    /// Neither progress nor report; warnings and errors only
-    #[arg(short, long)]
-    pub quiet: bool,
-    /// json writes the final report to standard output
-    #[arg(long, value_name = "FORMAT", value_parser = report_format)]
-    pub report: Option<ReportFormat>,
     /// Connect and plan, print the plan, read no rows
     #[arg(long)]
     pub dry_run: bool,
-    /// Print the version
-    #[arg(short = 'V', long = "version", action = ArgAction::Version)]
-    version: Option<bool>,
-    /// Print this help; -? prints less
-    #[arg(long = "help", action = ArgAction::Help)]
-    help: Option<bool>,
     /// Words without a flag; there must be none
     #[arg(hide = true)]
     pub words: Vec<String>,

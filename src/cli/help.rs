@@ -8,7 +8,24 @@ use clap::{Arg, ArgAction, Command};
 /// The column at which explanations begin.
 const COLUMN: usize = 39;
 
-const USAGE: &str = "Usage: rdump [FLAGS]";
+/// What the help of a command says beside its flags.
+pub struct Page {
+    /// How it is called.
+    pub usage: &'static str,
+    /// Some command lines.
+    pub examples: &'static str,
+    /// What else there is to know.
+    pub notes: &'static str,
+}
+
+/// The dump.
+pub const DUMP: Page = Page {
+    usage: "Usage: rdump [FLAGS]
+       rdump load SOURCE [FLAGS]      put a dump back; rdump load --help
+       rdump verify SOURCE [FLAGS]    prove that a dump is whole; rdump verify --help",
+    examples: EXAMPLES,
+    notes: OUTCOMES,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,23 +45,25 @@ Exit codes: 0 whole, 1 failed, 2 usage, 4 differs, 75 locked by another run,
 ";
 
 /// Everything there is to say.
-pub fn long_help(command: &Command) -> String {
-    let mut text = format!("{}\n\n{USAGE}\n", about(command));
+pub fn long_help(page: &Page, command: &Command) -> String {
+    let mut text = format!("{}\n\n{}\n", about(command), page.usage);
     let mut heading = None;
-    for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
+    let is_flag = |arg: &&Arg| !arg.is_hide_set() && !arg.is_positional();
+    for arg in command.get_arguments().filter(is_flag) {
         if arg.get_help_heading() != heading {
             heading = arg.get_help_heading();
             text.push_str(&["\n", heading.unwrap_or_default(), ":\n"].concat());
         }
         text.push_str(&line(arg));
     }
-    [text.as_str(), "\n", EXAMPLES, "\n", OUTCOMES].concat()
+    [text.as_str(), "\n", page.examples, "\n", page.notes].concat()
 }
 
 /// What most people need.
-pub fn short_help(command: &Command) -> String {
+pub fn short_help(page: &Page, command: &Command) -> String {
     let about = about(command);
-    format!("{about}\n\n{USAGE}\n\n{EXAMPLES}\nrdump --help lists all flags.\n")
+    let (usage, examples, name) = (page.usage, page.examples, command.get_name());
+    format!("{about}\n\n{usage}\n\n{examples}\n{name} --help lists all flags.\n")
 }
 
 fn about(command: &Command) -> String {
@@ -83,16 +102,24 @@ fn line(arg: &Arg) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::command;
+    use super::super::flags::DumpArgs;
+    use super::super::{command, load, verify};
     use super::*;
 
     #[test]
     fn every_flag_has_one_line_and_no_line_is_wider_than_100() {
-        let help = long_help(&command());
+        check(&DUMP, &command::<DumpArgs>(&DUMP));
+        check(&load::PAGE, &command::<load::LoadArgs>(&load::PAGE));
+        check(&verify::PAGE, &command::<verify::VerifyArgs>(&verify::PAGE));
+    }
+
+    fn check(page: &Page, command: &Command) {
+        let help = long_help(page, command);
         for line in help.lines() {
             assert!(line.chars().count() <= 100, "{line}");
         }
-        for arg in command().get_arguments().filter(|arg| !arg.is_hide_set()) {
+        let is_flag = |arg: &&Arg| !arg.is_hide_set() && !arg.is_positional();
+        for arg in command.get_arguments().filter(is_flag) {
             let flag = format!("--{}", arg.get_long().unwrap_or_default());
             let names = |line: &&str| {
                 let name = line.get(6..COLUMN).unwrap_or_default();

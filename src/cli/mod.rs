@@ -1,7 +1,7 @@
 //! The command line: the only place that knows clap, and the only one that prints.
 //!
 //! Owns the way from words to a [`Command`]: `argv.rs` rewrites what clap cannot say, `flags.rs` is what was typed, `dump.rs`
-//! what it means. `output.rs` and `report.rs` decide who writes where. What a dump does it leaves to `dump/`.
+//! what it means; a command beside the dump has a file for both and a line in [`SUBCOMMANDS`]. `output.rs` and `report.rs` decide who writes where. What a dump does it leaves to `dump/`.
 
 mod argv;
 mod backup;
@@ -12,6 +12,7 @@ mod dump;
 pub mod exit;
 mod flags;
 mod help;
+mod load;
 pub mod metrics;
 mod names;
 mod option_file;
@@ -26,6 +27,7 @@ mod template;
 mod url;
 mod usage;
 mod values;
+mod verify;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -36,6 +38,9 @@ use clap::{ArgAction, CommandFactory, FromArgMatches};
 
 use crate::backup::BackupConfig;
 use crate::dump::config::DumpConfig;
+use crate::load::config::LoadConfig;
+use crate::verify::config::VerifyConfig;
+use connection::Connects;
 use defaults::Defaults;
 use flags::DumpArgs;
 pub use usage::UsageError;
@@ -46,6 +51,10 @@ use values::boolean;
 pub enum Command {
     /// A dump.
     Dump(Box<DumpCommand>),
+    /// A dump put back.
+    Load(Box<LoadCommand>),
+    /// A dump looked at.
+    Verify(Box<VerifyCommand>),
     /// An answer that is ready to be printed.
     Answer(String),
 }
@@ -61,22 +70,66 @@ pub struct DumpCommand {
     pub metrics: Option<metrics::MetricsFile>,
     /// Where the run is asked how far it is.
     pub status: Option<SocketAddr>,
-    /// Where the log goes.
-    pub log: output::LogOptions,
-    /// How the final report looks.
-    pub report: output::ReportFormat,
-    /// Whether progress and report are left out.
-    pub quiet: bool,
-    /// What is odd about the flags, one sentence each.
-    pub warnings: Vec<String>,
+    /// How the user is told.
+    pub telling: output::Telling,
 }
+
+/// A load, and how its user wants to be told of it.
+#[derive(Debug)]
+pub struct LoadCommand {
+    /// What to do.
+    pub config: LoadConfig,
+    /// How the user is told.
+    pub telling: output::Telling,
+}
+
+/// A verification, and how its user wants to be told of it.
+#[derive(Debug)]
+pub struct VerifyCommand {
+    /// What to do.
+    pub config: VerifyConfig,
+    /// How the user is told.
+    pub telling: output::Telling,
+}
+
+/// Reads the words of one command, of which the first is the program's name.
+type Parse = fn(Vec<OsString>) -> Result<Command, UsageError>;
+
+/// The commands beside the dump: the word that stands first, and what reads the words behind it. A database or a directory of
+/// such a name is given by a flag.
+const SUBCOMMANDS: [(&str, Parse); 2] = [("load", load::parse), ("verify", verify::parse)];
 
 /// Reads the command line, the program's name included.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command, UsageError> {
-    let mut command = command();
+    let mut words: Vec<OsString> = words.into_iter().collect();
+    let first = words.get(1);
+    let named = first.and_then(|word| SUBCOMMANDS.iter().find(|(name, _)| word == name));
+    match named {
+        Some((_, parse)) => {
+            words.remove(1);
+            parse(words)
+        }
+        None => read(&help::DUMP, words, |mut args: DumpArgs, defaults| {
+            let words = &mut args.output.words;
+            if let Some(at) = words.iter().position(|word| url::is_url(word)) {
+                let url = words.remove(at);
+                url::fill_in(&mut args, &url)?;
+            }
+            dump::convert(&args, defaults).map(|dump| Command::Dump(Box::new(dump)))
+        }),
+    }
+}
+
+/// Reads the flags of one command, or answers what they ask.
+fn read<A: CommandFactory + FromArgMatches + Connects>(
+    page: &help::Page,
+    words: Vec<OsString>,
+    convert: impl FnOnce(A, Defaults) -> Result<Command, UsageError>,
+) -> Result<Command, UsageError> {
+    let mut command = command::<A>(page);
     let rewritten = argv::rewrite(&command, words);
     if rewritten.asks_for_short_help {
-        return Ok(Command::Answer(help::short_help(&command)));
+        return Ok(Command::Answer(help::short_help(page, &command)));
     }
     let matches = match command.try_get_matches_from_mut(&rewritten.words) {
         Ok(matches) => matches,
@@ -95,17 +148,17 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command, Usage
         return Err(UsageError::new(sentence).with_hint(hint));
     }
     let (args, defaults) = with_defaults(command, &rewritten.words, &matches)?;
-    dump::convert(&args, defaults).map(|dump| Command::Dump(Box::new(dump)))
+    convert(args, defaults)
 }
 
-/// The flags, with those of the option files and of a URL where none was typed.
-fn with_defaults(
+/// The flags, with those of the option files where none was typed.
+fn with_defaults<A: FromArgMatches + Connects>(
     mut command: clap::Command,
     words: &[OsString],
     matches: &clap::ArgMatches,
-) -> Result<(DumpArgs, Defaults), UsageError> {
+) -> Result<(A, Defaults), UsageError> {
     let from_matches = |matches: &clap::ArgMatches| {
-        DumpArgs::from_arg_matches(matches).map_err(|error| UsageError::from_clap(&error))
+        A::from_arg_matches(matches).map_err(|error| UsageError::from_clap(&error))
     };
     let is_typed = |id: &&clap::Id| {
         matches.value_source(id.as_str()) == Some(clap::parser::ValueSource::CommandLine)
@@ -116,7 +169,10 @@ fn with_defaults(
         .map(ToString::to_string)
         .collect();
     let mut args = from_matches(matches)?;
-    let defaults = Defaults::read(&args.connection, &command, &typed)?;
+    let Some(connection) = args.connection() else {
+        return Ok((args, Defaults::default()));
+    };
+    let defaults = Defaults::read(connection, &command, &typed)?;
     if let ([name, typed @ ..], false) = (words, defaults.words.is_empty()) {
         let words = std::iter::once(name)
             .chain(&defaults.words)
@@ -125,19 +181,15 @@ fn with_defaults(
         let matches = command.try_get_matches_from_mut(words);
         args = from_matches(&matches.map_err(|error| UsageError::from_clap(&error))?)?;
     }
-    if let Some(at) = args.output.words.iter().position(|word| url::is_url(word)) {
-        let url = args.output.words.remove(at);
-        url::fill_in(&mut args, &url)?;
-    }
     Ok((args, defaults))
 }
 
-/// clap's description of all flags.
-fn command() -> clap::Command {
-    let command = DumpArgs::command()
+/// clap's description of all flags of a command.
+fn command<A: CommandFactory>(page: &help::Page) -> clap::Command {
+    let command = A::command()
         .args_override_self(true)
         .mut_args(with_optional_value);
-    let help = help::long_help(&command);
+    let help = help::long_help(page, &command);
     command.override_help(help)
 }
 
@@ -163,6 +215,8 @@ fn with_optional_value(arg: clap::Arg) -> clap::Arg {
 #[allow(clippy::unwrap_used)]
 fn typed(words: &[&str]) -> DumpArgs {
     let words = std::iter::once(&"rdump").chain(words);
-    let matches = command().try_get_matches_from(words).unwrap();
+    let matches = command::<DumpArgs>(&help::DUMP)
+        .try_get_matches_from(words)
+        .unwrap();
     DumpArgs::from_arg_matches(&matches).unwrap()
 }

@@ -1,22 +1,51 @@
 //! Who may write where, and the log.
 //!
-//! Owns the decision: standard output carries data and `--report json`, and nothing else; standard error carries progress, log
+//! Owns the flags that every command has for it ([`TellingArgs`]), and the decision: standard output carries data and `--report json`, and nothing else; standard error carries progress, log
 //! lines, the report and errors, through one [`Screen`]; with `--logfile` the log lines go there instead. A log that cannot be
 //! opened is refused at the start; one that fails later is told once and never stops a dump.
 
 use std::error::Error;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use clap::{ArgAction, Args};
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use time::OffsetDateTime;
 use time::macros::format_description;
 
 use super::usage::UsageError;
+use super::values::choose;
 use crate::progress::Screen;
+
+/// What a command tells its user, and where.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct TellingArgs {
+    /// debug, info, warn or error
+    #[arg(long, value_name = "LEVEL", default_value = "info", value_parser = level)]
+    pub loglevel: LevelFilter,
+    /// Write the log to a file [default: standard error]
+    #[arg(short = 'L', long, value_name = "FILE")]
+    pub logfile: Option<PathBuf>,
+    /// Log lines as text or json
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = log_format)]
+    pub logfmt: LogFormat,
+    /// Neither progress nor report; warnings and errors only
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// json writes the final report to standard output
+    #[arg(long, value_name = "FORMAT", value_parser = report_format)]
+    pub report: Option<ReportFormat>,
+    /// Print the version
+    #[arg(short = 'V', long = "version", action = ArgAction::Version)]
+    version: Option<bool>,
+    /// Print this help; -? prints less
+    #[arg(long = "help", action = ArgAction::Help)]
+    help: Option<bool>,
+}
 
 /// How a log line looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +79,36 @@ pub struct LogOptions {
     pub quiet: bool,
 }
 
+/// How a command tells its user what it does.
+#[derive(Debug)]
+pub struct Telling {
+    /// Where the log goes.
+    pub log: LogOptions,
+    /// How the final report looks.
+    pub report: ReportFormat,
+    /// Whether progress and report are left out.
+    pub quiet: bool,
+    /// What is odd about the flags, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+impl Telling {
+    /// What the flags ask for. The log file is opened, so that a bad one is told before anything else happens.
+    pub(super) fn new(args: &TellingArgs, warnings: Vec<String>) -> Result<Self, UsageError> {
+        Ok(Self {
+            log: LogOptions {
+                level: args.loglevel,
+                format: args.logfmt,
+                file: open_log_file(args.logfile.as_deref())?,
+                quiet: args.quiet,
+            },
+            report: args.report.unwrap_or_default(),
+            quiet: args.quiet,
+            warnings,
+        })
+    }
+}
+
 /// Opens the log file, at its end.
 pub fn open_log_file(path: Option<&Path>) -> Result<Option<File>, UsageError> {
     // Dumpling's default is an empty name.
@@ -61,6 +120,34 @@ pub fn open_log_file(path: Option<&Path>) -> Result<Option<File>, UsageError> {
         UsageError::new(format!("cannot write the log file {}", path.display())).caused_by(error)
     })?;
     Ok(Some(file))
+}
+
+fn level(text: &str) -> Result<LevelFilter, String> {
+    let levels = [
+        ("debug", LevelFilter::Debug),
+        ("info", LevelFilter::Info),
+        ("warn", LevelFilter::Warn),
+        ("error", LevelFilter::Error),
+    ];
+    // Dumpling knows three more, all above errors.
+    let text = match text {
+        "dpanic" | "panic" | "fatal" => "error",
+        "warning" => "warn",
+        _ => text,
+    };
+    choose(text, &levels)
+}
+
+fn log_format(text: &str) -> Result<LogFormat, String> {
+    choose(
+        text,
+        &[("text", LogFormat::Text), ("json", LogFormat::Json)],
+    )
+}
+
+fn report_format(text: &str) -> Result<ReportFormat, String> {
+    let formats = [("text", ReportFormat::Text), ("json", ReportFormat::Json)];
+    choose(text, &formats)
 }
 
 /// Makes the log go where the options say.

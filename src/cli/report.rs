@@ -8,6 +8,10 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+mod journeys;
+
+pub use journeys::{loaded, verified};
+
 use super::exit::Exit;
 use super::output::{OUTCOME, ReportFormat, causes, error_text};
 use super::usage::UsageError;
@@ -29,41 +33,60 @@ pub fn usage_error(error: &UsageError) -> Exit {
     )
 }
 
-/// Prints the report of a dump that succeeded.
-pub fn success(report: &DumpReport, format: ReportFormat, quiet: bool, screen: &Screen) -> Exit {
-    let mut text = String::new();
-    if !quiet {
-        text.push_str(&report.plan.as_ref().map_or_else(|| summary(report), plan));
-    }
-    for warning in &report.warnings {
-        text.push_str(&["warning: ", warning, "\n"].concat());
-    }
-    let (rows, output) = (count(report.counts.rows), &report.output);
-    log::info!(target: OUTCOME, "done: {rows} rows in {output}");
-    if let Err(error) = screen.write(&text) {
-        // The dump is whole; that nobody reads standard error does not change it.
-        log::debug!("the report could not be written: {error}");
-    }
-    let json = match format {
-        ReportFormat::Text => Ok(()),
-        ReportFormat::Json => print_json(&Outcome::of(report)),
-    };
-    written(json, Exit::WHOLE)
+/// Where a report goes, and how it looks.
+#[derive(Debug, Clone)]
+pub struct Outlet {
+    /// Standard error.
+    pub screen: Screen,
+    /// How the report looks.
+    pub format: ReportFormat,
+    /// Whether only warnings and errors are told.
+    pub quiet: bool,
 }
 
-/// Prints the error that ended a dump.
-pub fn failure(
-    error: &dyn Error,
-    hint: Option<&str>,
-    exit: Exit,
-    format: ReportFormat,
-    screen: &Screen,
-) -> Exit {
+impl Outlet {
+    /// Tells of a run that succeeded: the summary unless quiet, the warnings, and the object where it is wanted.
+    fn succeed(
+        &self,
+        summary: &str,
+        warnings: &[String],
+        outcome: &impl Serialize,
+        exit: Exit,
+    ) -> Exit {
+        let mut text = String::new();
+        if !self.quiet {
+            text.push_str(summary);
+        }
+        for warning in warnings {
+            text.push_str(&["warning: ", warning, "\n"].concat());
+        }
+        if let Err(error) = self.screen.write(&text) {
+            // What was done is done; that nobody reads standard error does not change it.
+            log::debug!("the report could not be written: {error}");
+        }
+        let json = match self.format {
+            ReportFormat::Text => Ok(()),
+            ReportFormat::Json => print_json(outcome),
+        };
+        written(json, exit)
+    }
+}
+
+/// Prints the report of a dump that succeeded.
+pub fn dumped(report: &DumpReport, outlet: &Outlet) -> Exit {
+    let text = report.plan.as_ref().map_or_else(|| summary(report), plan);
+    let (rows, output) = (count(report.counts.rows), &report.output);
+    log::info!(target: OUTCOME, "done: {rows} rows in {output}");
+    outlet.succeed(&text, &report.warnings, &Outcome::of(report), Exit::WHOLE)
+}
+
+/// Prints the error that ended a run.
+pub fn failure(error: &dyn Error, hint: Option<&str>, exit: Exit, outlet: &Outlet) -> Exit {
     let causes = causes(error);
     let chain = [&[error.to_string()], causes.as_slice()].concat();
     log::error!(target: OUTCOME, "{}", chain.join(": "));
-    let told = screen.write(&error_text(error, hint));
-    let json = match format {
+    let told = outlet.screen.write(&error_text(error, hint));
+    let json = match outlet.format {
         ReportFormat::Text => Ok(()),
         ReportFormat::Json => print_json(&Outcome::Failed {
             exit: exit.code(),
@@ -83,7 +106,7 @@ fn written(result: io::Result<()>, exit: Exit) -> Exit {
     }
 }
 
-fn print_json(outcome: &Outcome<'_>) -> io::Result<()> {
+fn print_json(outcome: &impl Serialize) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     serde_json::to_writer(&mut stdout, outcome)?;
     stdout.write_all(b"\n")?;

@@ -17,9 +17,10 @@ use crate::cancel::CancelToken;
 
 /// A signal that ended the run, and what the user is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("stopped by {name}; what was written is not a dump")]
+#[error("stopped by {name}; {aftermath}")]
 pub struct Stopped {
     name: &'static str,
+    aftermath: &'static str,
     exit: Exit,
 }
 
@@ -34,13 +35,14 @@ impl Stopped {
 #[derive(Debug)]
 pub struct SignalWatch {
     received: Arc<AtomicUsize>,
+    aftermath: &'static str,
     handle: Handle,
     thread: Option<JoinHandle<()>>,
 }
 
 impl SignalWatch {
-    /// Begins to watch; the first signal cancels `cancel`.
-    pub fn start(cancel: &CancelToken) -> io::Result<Self> {
+    /// Begins to watch; the first signal cancels `cancel`. `aftermath` is what the user is told of what is left.
+    pub fn start(cancel: &CancelToken, aftermath: &'static str) -> io::Result<Self> {
         let mut watched = vec![SIGINT, SIGTERM];
         if !hangup_is_ignored() {
             watched.push(SIGHUP);
@@ -67,6 +69,7 @@ impl SignalWatch {
             .spawn(wait)?;
         Ok(Self {
             received,
+            aftermath,
             handle,
             thread: Some(thread),
         })
@@ -74,7 +77,13 @@ impl SignalWatch {
 
     /// The signal that came, if one did.
     pub fn stopped(&self) -> Option<Stopped> {
-        let by = |name, exit| Some(Stopped { name, exit });
+        let by = |name, exit| {
+            Some(Stopped {
+                name,
+                aftermath: self.aftermath,
+                exit,
+            })
+        };
         match i32::try_from(self.received.load(Ordering::SeqCst)) {
             Ok(SIGHUP) => by("SIGHUP", Exit::HANGUP),
             Ok(SIGINT) => by("SIGINT", Exit::INTERRUPTED),

@@ -6,10 +6,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use log::LevelFilter;
-
 use super::flags::FileType;
-use super::output::{LogFormat, ReportFormat};
 use super::size::{MeasureError, parse_duration, parse_size};
 use crate::backup::retention::Keep;
 use crate::compress::Compression;
@@ -244,38 +241,8 @@ pub fn consistency(text: &str) -> Result<ConsistencyMode, String> {
     choose(text, &modes)
 }
 
-/// A level of the log, by our names and Dumpling's.
-pub fn level(text: &str) -> Result<LevelFilter, String> {
-    let levels = [
-        ("debug", LevelFilter::Debug),
-        ("info", LevelFilter::Info),
-        ("warn", LevelFilter::Warn),
-        ("error", LevelFilter::Error),
-    ];
-    // Dumpling knows three more, all above errors.
-    let text = match text {
-        "dpanic" | "panic" | "fatal" => "error",
-        "warning" => "warn",
-        _ => text,
-    };
-    choose(text, &levels)
-}
-
-/// `text` or `json`.
-pub fn log_format(text: &str) -> Result<LogFormat, String> {
-    choose(
-        text,
-        &[("text", LogFormat::Text), ("json", LogFormat::Json)],
-    )
-}
-
-/// `text` or `json`.
-pub fn report_format(text: &str) -> Result<ReportFormat, String> {
-    let formats = [("text", ReportFormat::Text), ("json", ReportFormat::Json)];
-    choose(text, &formats)
-}
-
-fn choose<T: Copy>(text: &str, choices: &[(&str, T)]) -> Result<T, String> {
+/// The choice of that name, in any case.
+pub fn choose<T: Copy>(text: &str, choices: &[(&str, T)]) -> Result<T, String> {
     let found = choices
         .iter()
         .find(|(name, _)| name.eq_ignore_ascii_case(text));

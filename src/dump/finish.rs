@@ -14,8 +14,8 @@ use crate::catalog::table::TableKind;
 use crate::error::Error;
 use crate::format::{CsvBinary, Format};
 use crate::manifest::{
-    BinaryColumn, Consistency, FORMAT_VERSION, FileEntry, MANIFEST_NAME, METADATA_NAME, Manifest,
-    PositionEntry, TableEntry, metadata,
+    BinaryColumn, Consistency, Dialect, FORMAT_VERSION, FileEntry, MANIFEST_NAME, METADATA_NAME,
+    Manifest, PositionEntry, TableEntry, metadata,
 };
 use crate::server::position::{BinlogState, Moment};
 use crate::server::snapshot::ConsistencyMode;
@@ -102,6 +102,7 @@ fn manifest(
         },
         format: facts.config.format.extension().to_owned(),
         compression: facts.config.compression.to_string(),
+        dialect: Some(Dialect::of(&facts.config.format)),
         where_clause: facts.config.where_clause.clone(),
         files: others.files,
         tables: entries,

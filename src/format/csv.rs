@@ -7,10 +7,12 @@
 //! to `catalog/column.rs`.
 
 mod options;
+mod records;
 #[cfg(test)]
 mod tests;
 
 pub use options::{CsvOptionError, CsvPart};
+pub use records::Records;
 
 use super::escape::{BLOCK, Escaper, base64, copy, hex};
 use super::{CsvBinary, CsvOptions, Encoded, EncodedColumn, Encoder};

@@ -6,9 +6,11 @@
 
 pub mod csv;
 pub mod escape;
+pub mod lexer;
 #[cfg(test)]
 mod samples;
 pub mod sql;
+pub mod statement;
 
 use std::ops::Range;
 
@@ -65,6 +67,21 @@ pub struct CsvOptions {
     pub escape_backslash: bool,
     /// How bytes are written.
     pub binary: CsvBinary,
+}
+
+/// Dumpling's CSV, but for binary values.
+impl Default for CsvOptions {
+    fn default() -> Self {
+        Self {
+            separator: b",".to_vec(),
+            delimiter: b"\"".to_vec(),
+            null_value: br"\N".to_vec(),
+            line_terminator: b"\r\n".to_vec(),
+            header: true,
+            escape_backslash: true,
+            binary: CsvBinary::Hex,
+        }
+    }
 }
 
 /// A column as an encoder sees it.

@@ -1,11 +1,15 @@
 //! The dump's description of itself: `manifest.json`, written last.
 //!
 //! Owns the shape of the manifest and its version. An output without it is not a dump. Which files there are, and what they
-//! hold, the journey that wrote them reports; `names.rs` names them, `metadata.rs` writes Dumpling's own summary.
+//! hold, the journey that wrote them reports; `names.rs` names them, `layout.rs` and `source.rs` read them back, `metadata.rs` writes Dumpling's own summary.
 
+mod dialect;
+pub mod layout;
 pub mod metadata;
 pub mod names;
+pub mod source;
 
+pub use dialect::{CsvDialect, Dialect};
 use serde::{Deserialize, Serialize};
 
 /// The version of this shape; raised when an older reader would misread it.
@@ -34,6 +38,9 @@ pub struct Manifest {
     pub format: String,
     /// `none`, `gzip:6`, …
     pub compression: String,
+    /// How the files are written, where it is not as by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<Dialect>,
     /// The condition on every table's rows, if there was one.
     #[serde(skip_serializing_if = "Option::is_none", rename = "where")]
     pub where_clause: Option<String>,

@@ -105,6 +105,18 @@ pub enum ServerError {
         /// Kind and name, as "procedure `a`.`p`".
         object: String,
     },
+    /// A statement holds bytes that the connection cannot carry.
+    #[error("bytes that are no UTF-8 cannot be sent over TLS while {doing}")]
+    Bytes {
+        /// The statement's purpose.
+        doing: String,
+    },
+    /// A session that was lost does not end on the server.
+    #[error("connection {id} was lost, and goes on on the server")]
+    Lingering {
+        /// Its id.
+        id: u64,
+    },
     /// The server sent something that the protocol does not allow.
     #[error("the server's answer makes no sense while {doing}: {what}")]
     Protocol {
@@ -190,7 +202,11 @@ impl ServerError {
             | Self::Protocol { .. }
             | Self::Password { .. }
             | Self::OtherServer { .. } => Reach::Attempt,
-            Self::Tls { .. } | Self::Plugin { .. } | Self::Hidden { .. } => Reach::Run,
+            Self::Tls { .. }
+            | Self::Plugin { .. }
+            | Self::Hidden { .. }
+            | Self::Bytes { .. }
+            | Self::Lingering { .. } => Reach::Run,
             Self::Refused { code, message, .. } | Self::Statement { code, message, .. } => {
                 reach_of(*code, message)
             }
@@ -223,7 +239,7 @@ impl ServerError {
             Self::Statement { code, .. } => {
                 matches!(code, 1053 | 1158..=1161 | 1927 | 2006 | 2013 | 4031)
             }
-            Self::Hidden { .. } => false,
+            Self::Hidden { .. } | Self::Bytes { .. } => false,
             _ => true,
         }
     }
@@ -251,6 +267,12 @@ impl ServerError {
             }
             (Self::Connect { .. }, _) => {
                 "check --host and --port, and that the server listens there"
+            }
+            (Self::Bytes { .. }, _) => {
+                "use --socket, or --ssl-mode DISABLED on a network you trust"
+            }
+            (Self::Lingering { .. }, _) => {
+                "look at it in the process list; the same command goes on when it has ended"
             }
             (Self::OtherServer { .. }, _) => {
                 "give --host the address of one server, not of a load balancer"

@@ -21,12 +21,25 @@ const LAST_PAUSE: Duration = Duration::from_millis(100);
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// A session that nobody will use again.
-#[derive(Debug)]
-pub(super) struct Abandoned {
+#[derive(Debug, Clone, Copy)]
+pub struct Abandoned {
     /// Its id on the server.
-    pub id: u64,
+    pub(super) id: u64,
     /// When it was opened. A server that started later than that has given the id to somebody else.
-    pub opened: Instant,
+    pub(super) opened: Instant,
+}
+
+impl Abandoned {
+    /// Whether the server that `session` is open to started later, so that nothing of this one is left there.
+    pub(super) fn is_of_an_earlier_server(
+        self,
+        session: &mut Session,
+    ) -> Result<bool, ServerError> {
+        // Whole seconds on both sides, so a second more is no proof of a restart.
+        let age = self.opened.elapsed().as_secs();
+        let uptime = session.uptime_seconds()?;
+        Ok(uptime.is_some_and(|uptime| uptime + 1 < age))
+    }
 }
 
 /// Takes sessions to be ended; may outlive the reaper, and then does nothing.
@@ -173,10 +186,8 @@ fn end(
         Some(open) => open,
         None => session.insert(connector.open(Purpose::Metadata)?),
     };
-    // Whole seconds on both sides, so a second more is no proof of a restart.
-    let age = dead.opened.elapsed().as_secs();
-    match open.uptime_seconds()? {
-        Some(uptime) if uptime + 1 < age => Ok(()),
-        _ => open.kill(dead.id),
+    if dead.is_of_an_earlier_server(open)? {
+        return Ok(());
     }
+    open.kill(dead.id)
 }

@@ -21,7 +21,7 @@ use super::origin::Origin;
 use super::reaper::{Abandoned, ReaperHandle};
 use super::rows::RowSource;
 use super::socket::SessionSocket;
-use super::wire::{LONGEST_QUERY, Wire, WireRows};
+use super::wire::{Wire, WireRows};
 use crate::cancel::{Interrupt, Registration};
 use crate::catalog::ident::ObjectName;
 
@@ -54,20 +54,20 @@ pub enum RowText {
 
 /// An open, configured connection.
 pub struct Session {
-    connection: Conn,
-    socket: Arc<SessionSocket>,
+    pub(super) connection: Conn,
+    pub(super) socket: Arc<SessionSocket>,
     registration: Registration,
     reaper: Option<ReaperHandle>,
     /// On a plain connection: its packets can be read in place.
-    wire: Option<Wire>,
-    waits: Waits,
+    pub(super) wire: Option<Wire>,
+    pub(super) waits: Waits,
     /// The usual waits, while shorter ones hold.
     unhurried: Option<Waits>,
     ping_wait: Duration,
     opened: Instant,
     id: u64,
     flavor: Flavor,
-    broken: bool,
+    pub(super) broken: bool,
     can_release_tables: bool,
     releases_tables: bool,
 }
@@ -233,15 +233,13 @@ impl Session {
         sql: &str,
         doing: &str,
     ) -> Result<Box<dyn RowSource + '_>, ServerError> {
-        if let Some(wire) = &mut self.wire
-            && sql.len() <= LONGEST_QUERY
-        {
+        if let Some(wire) = &mut self.wire {
             return Ok(Box::new(WireRows::start(
                 wire,
                 &mut self.broken,
                 Arc::clone(&self.socket),
                 self.waits,
-                sql,
+                sql.as_bytes(),
                 doing,
             )?));
         }
@@ -390,9 +388,13 @@ impl Session {
         }
     }
 
-    /// Leaves the session for good without a word to the server, and has it ended there.
-    pub fn abandon(mut self) {
+    /// Leaves the session for good without a word to the server, and has it ended there. Returns what [`Connector::replace`]
+    /// needs to wait for that.
+    ///
+    /// [`Connector::replace`]: super::connector::Connector::replace
+    pub fn abandon(mut self) -> Abandoned {
         self.broken = true;
+        self.as_abandoned()
     }
 }
 

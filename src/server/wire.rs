@@ -22,8 +22,8 @@ use result::{ResultSet, Trouble};
 
 /// The command of a text query.
 const COM_QUERY: u8 = 3;
-/// A longer query would need several packets.
-pub(super) const LONGEST_QUERY: usize = 0xff_ff_ff - 2;
+/// The most that fits into one packet; a full one says that another follows (MySQL internals, "Sending more than 16 MB").
+const FULL_PIECE: usize = 0xff_ff_ff;
 
 /// A result set that is read from the socket.
 pub(super) struct WireRows<'a> {
@@ -44,11 +44,11 @@ impl<'a> WireRows<'a> {
         broken: &'a mut bool,
         socket: Arc<SessionSocket>,
         waits: Waits,
-        sql: &str,
+        sql: &[u8],
         doing: &str,
     ) -> Result<Self, ServerError> {
         let mut rows = Self {
-            result: ResultSet::new(wire),
+            result: ResultSet::new(wire, (sql.len() + 1) / FULL_PIECE),
             broken,
             socket,
             waits,
@@ -65,7 +65,7 @@ impl<'a> WireRows<'a> {
         }
     }
 
-    fn ask(&mut self, sql: &str) -> Result<(), Trouble> {
+    fn ask(&mut self, sql: &[u8]) -> Result<(), Trouble> {
         if self.waits_for_first {
             self.socket.set_read_timeout(self.waits.first_row)?;
         }
@@ -99,15 +99,29 @@ impl<'a> WireRows<'a> {
     }
 }
 
-/// Writes the packet of a query.
-fn send(sink: &mut impl Write, sql: &str) -> io::Result<()> {
-    let len = sql.len() + 1;
-    let header = u32::try_from(len).map_err(|_| io::ErrorKind::InvalidInput)?;
-    let mut packet = Vec::with_capacity(len + 4);
-    packet.extend_from_slice(&header.to_le_bytes()[..3]);
-    packet.extend_from_slice(&[0, COM_QUERY]);
-    packet.extend_from_slice(sql.as_bytes());
-    sink.write_all(&packet)
+/// Writes the packets of a query.
+fn send(sink: &mut impl Write, sql: &[u8]) -> io::Result<()> {
+    let mut packet = Vec::with_capacity(sql.len().min(FULL_PIECE) + 5);
+    // The command takes a byte of the first piece.
+    let (mut piece, mut rest) = sql.split_at(sql.len().min(FULL_PIECE - 1));
+    let mut command = &[COM_QUERY][..];
+    let mut sequence = 0_u8;
+    loop {
+        let len = command.len() + piece.len();
+        let header = u32::try_from(len).map_err(|_| io::ErrorKind::InvalidInput)?;
+        packet.clear();
+        packet.extend_from_slice(&header.to_le_bytes()[..3]);
+        packet.push(sequence);
+        packet.extend_from_slice(command);
+        packet.extend_from_slice(piece);
+        sink.write_all(&packet)?;
+        if len < FULL_PIECE {
+            return Ok(());
+        }
+        command = &[];
+        sequence = sequence.wrapping_add(1);
+        (piece, rest) = rest.split_at(rest.len().min(FULL_PIECE));
+    }
 }
 
 impl RowSource for WireRows<'_> {

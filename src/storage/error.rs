@@ -131,6 +131,22 @@ pub enum StorageError {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// A dump that is to be read is not there, or cannot be looked at.
+    #[error("cannot read the dump {place}")]
+    Unreadable {
+        /// The place.
+        place: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file of a dump could not be read.
+    #[error("cannot read {path}")]
+    ReadFile {
+        /// The file's path.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
     /// Something unfinished could not be removed.
     #[error("cannot remove {path}")]
     Remove {
@@ -148,6 +164,17 @@ impl StorageError {
         error
             .downcast::<Self>()
             .unwrap_or_else(|source| Self::Write {
+                path: path.to_owned(),
+                source,
+            })
+    }
+
+    /// The same for an error of reading from an [`Archive`](super::Archive), also through a decompressor, whose own errors
+    /// become [`StorageError::ReadFile`] on `path`.
+    pub fn from_read(error: io::Error, path: &str) -> Self {
+        error
+            .downcast::<Self>()
+            .unwrap_or_else(|source| Self::ReadFile {
                 path: path.to_owned(),
                 source,
             })
@@ -203,6 +230,8 @@ impl StorageError {
             | Self::Close { source, .. }
             | Self::Rename { source, .. }
             | Self::Sync { source, .. }
+            | Self::Unreadable { source, .. }
+            | Self::ReadFile { source, .. }
             | Self::Remove { source, .. } => Some(source.kind()),
             Self::NotEmpty { .. }
             | Self::Locked { .. }

@@ -67,7 +67,7 @@ impl Drop for Claim {
 }
 
 /// Refuses a name that would leave the place, or that no file can have.
-fn check(name: &str) -> Result<(), StorageError> {
+pub(super) fn check(name: &str) -> Result<(), StorageError> {
     let reason = if name.is_empty() {
         "it is empty"
     } else if name == "." || name == ".." {

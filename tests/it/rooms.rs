@@ -16,18 +16,25 @@ use source::Source;
 /// What a room may name besides itself: a room, or a part of one. Verbs come first, then nouns; an import goes down.
 const IMPORTS: &[(&str, &[&str])] = &[
     ("lib", &[]),
-    ("main", &["cli", "backup", "cancel", "progress"]),
+    (
+        "main",
+        &[
+            "cli", "backup", "load", "verify", "error", "cancel", "progress",
+        ],
+    ),
     (
         "cli",
         &[
-            "backup", "dump", "catalog", "compress", "format", "server", "progress", "retry",
-            "cancel", "secret",
+            "backup", "dump", "load", "verify", "catalog", "compress", "format", "server",
+            "progress", "retry", "cancel", "secret",
         ],
     ),
-    // A journey over that of a dump; it reads what dumps say of themselves.
+    // A journey over those of a dump and of its verification; it reads what dumps say of themselves.
     (
         "backup",
-        &["dump", "manifest", "error", "progress", "cancel"],
+        &[
+            "dump", "verify", "manifest", "error", "progress", "retry", "cancel",
+        ],
     ),
     (
         "dump",
@@ -36,9 +43,33 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "progress", "retry", "cancel",
         ],
     ),
-    ("error", &["server", "storage"]),
-    // The manifest says where in the server's history the dump stands.
-    ("manifest", &["catalog::ident", "server::position"]),
+    (
+        "load",
+        &[
+            "error", "manifest", "format", "catalog", "server", "storage", "compress", "progress",
+            "retry", "cancel",
+        ],
+    ),
+    (
+        "verify",
+        &[
+            "error", "manifest", "format", "catalog", "server", "storage", "compress", "progress",
+            "retry", "cancel",
+        ],
+    ),
+    ("error", &["server", "storage", "manifest"]),
+    // The manifest says where in the server's history the dump stands; a dump is opened by it.
+    (
+        "manifest",
+        &[
+            "catalog::ident",
+            "format::CsvOptions",
+            "format::Format",
+            "server::position",
+            "storage",
+            "compress",
+        ],
+    ),
     ("format", &["catalog", "server::rows"]),
     ("chunk", &["catalog"]),
     ("catalog", &["server"]),

@@ -51,12 +51,13 @@ impl From<Malformed> for Trouble {
 }
 
 impl<'a> ResultSet<'a> {
-    /// Nothing is read yet.
-    pub(super) fn new(wire: &'a mut Wire) -> Self {
+    /// Nothing is read yet of the answer to a query that took so many packets beside its first.
+    pub(super) fn new(wire: &'a mut Wire, more_packets: usize) -> Self {
         Self {
             wire,
             columns: Vec::new(),
-            sequence: 0,
+            // Counted in one byte.
+            sequence: more_packets.to_le_bytes()[0],
             ended: false,
         }
     }
@@ -177,7 +178,7 @@ mod tests {
     /// All cells of all rows.
     fn read(bytes: &[u8], piece: usize, wire: &mut Wire) -> Result<Vec<usize>, Trouble> {
         let mut source = Drops(bytes, piece);
-        let mut result = ResultSet::new(wire);
+        let mut result = ResultSet::new(wire, 0);
         result.begin(&mut source)?;
         let mut lengths = Vec::new();
         while let Some(place) = result.next(&mut source)? {

@@ -9,14 +9,16 @@ use rdump::cli::metrics::MetricsFile;
 use rdump::cli::output::Telling;
 use rdump::cli::report::Outlet;
 use rdump::cli::signals::SignalWatch;
-use rdump::cli::{Command, UsageError, output, parse, report};
+use rdump::cli::{Command, UsageError, asks_for_json, output, parse, report};
 use rdump::error::Error;
 use rdump::progress::status::StatusServer;
 use rdump::progress::{Display, Mode, Progress, Screen};
-use rdump::{backup, load, verify};
+use rdump::{backup, dump, load, verify};
 
 fn main() -> Exit {
-    match parse(std::env::args_os()) {
+    let words: Vec<_> = std::env::args_os().collect();
+    let json = asks_for_json(&words);
+    match parse(words) {
         Ok(Command::Dump(command)) => {
             let (config, around) = (command.config, command.backup);
             let journey =
@@ -25,6 +27,12 @@ fn main() -> Exit {
             let mut run = Run::new(command.telling, config.threads, aftermath);
             (run.status, run.metrics) = (command.status, command.metrics);
             run.go(journey, report::dumped)
+        }
+        Ok(Command::Check(command)) => {
+            let config = command.config;
+            let journey = |progress: &_, cancel: &_| dump::check(&config, progress, cancel);
+            let aftermath = "not everything was looked at";
+            Run::new(command.telling, config.threads, aftermath).go(journey, report::checked)
         }
         Ok(Command::Load(command)) => {
             let config = command.config;
@@ -39,7 +47,7 @@ fn main() -> Exit {
             Run::new(command.telling, config.threads, aftermath).go(journey, report::verified)
         }
         Ok(Command::Answer(text)) => report::answer(&text),
-        Err(error) => report::usage_error(&error),
+        Err(error) => report::usage_error(&error, json),
     }
 }
 

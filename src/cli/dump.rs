@@ -303,7 +303,8 @@ fn output_directory(args: &OutputArgs) -> Result<(PathBuf, Option<Series>), Usag
         None => PathBuf::from(format!("./export-{}", file_time())),
     };
     let (path, series) = backup::output_of_run(path)?;
-    if args.dry_run {
+    // Of a series another run may be at work, which the lock is to tell.
+    if args.dry_run || series.is_some() {
         return Ok((path, series));
     }
     let unusable = |problem: &str| {

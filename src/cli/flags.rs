@@ -207,7 +207,7 @@ pub struct ConsistencyArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
-    /// Directory, new or empty; takes {date} {time} [default: ./export-<UTC time>]
+    /// New or empty; {date}, {time} [default: ./export-<UTC time>]
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Data files' names [default: {db}.{table}.{chunk}]

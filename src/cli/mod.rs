@@ -5,10 +5,12 @@
 
 mod argv;
 mod backup;
+mod check;
 mod condition;
 mod connection;
 mod defaults;
 mod dump;
+mod elsewhere;
 pub mod exit;
 mod flags;
 mod help;
@@ -21,6 +23,7 @@ mod password;
 mod prompt;
 pub mod report;
 mod shape;
+mod shell;
 pub mod signals;
 mod size;
 mod template;
@@ -51,6 +54,8 @@ use values::boolean;
 pub enum Command {
     /// A dump.
     Dump(Box<DumpCommand>),
+    /// A dump looked at before it is made.
+    Check(Box<DumpCommand>),
     /// A dump put back.
     Load(Box<LoadCommand>),
     /// A dump looked at.
@@ -97,7 +102,13 @@ type Parse = fn(Vec<OsString>) -> Result<Command, UsageError>;
 
 /// The commands beside the dump: the word that stands first, and what reads the words behind it. A database or a directory of
 /// such a name is given by a flag.
-const SUBCOMMANDS: [(&str, Parse); 2] = [("load", load::parse), ("verify", verify::parse)];
+const SUBCOMMANDS: [(&str, Parse); 5] = [
+    ("check", check::parse),
+    ("completions", shell::completions),
+    ("load", load::parse),
+    ("man", shell::man),
+    ("verify", verify::parse),
+];
 
 /// Reads the command line, the program's name included.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command, UsageError> {
@@ -109,15 +120,30 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command, Usage
             words.remove(1);
             parse(words)
         }
-        None => read(&help::DUMP, words, |mut args: DumpArgs, defaults| {
-            let words = &mut args.output.words;
-            if let Some(at) = words.iter().position(|word| url::is_url(word)) {
-                let url = words.remove(at);
-                url::fill_in(&mut args, &url)?;
-            }
+        None => read(&help::DUMP, words, |args: DumpArgs, defaults| {
+            let args = with_url(args)?;
             dump::convert(&args, defaults).map(|dump| Command::Dump(Box::new(dump)))
         }),
     }
+}
+
+/// The flags, and what a URL among the words says where none was typed.
+fn with_url(mut args: DumpArgs) -> Result<DumpArgs, UsageError> {
+    let words = &mut args.output.words;
+    if let Some(at) = words.iter().position(|word| url::is_url(word)) {
+        let url = words.remove(at);
+        url::fill_in(&mut args, &url)?;
+    }
+    Ok(args)
+}
+
+/// Whether the words ask for JSON: a command line that makes no sense is told of in the same way.
+pub fn asks_for_json(words: &[OsString]) -> bool {
+    let joined = words.iter().any(|word| word == "--report=json");
+    let apart = words
+        .windows(2)
+        .any(|two| two[0] == "--report" && two[1] == "json");
+    joined || apart
 }
 
 /// Reads the flags of one command, or answers what they ask.

@@ -45,10 +45,10 @@ const SNAPSHOT_TRIES: u32 = 5;
 
 /// One run.
 pub struct Journey<'a> {
-    config: &'a DumpConfig,
+    pub(super) config: &'a DumpConfig,
     progress: &'a Progress,
     cancel: &'a CancelToken,
-    storage: &'a dyn Storage,
+    pub(super) storage: &'a dyn Storage,
     connector: Connector,
     /// Waits at the end until the server has ended the sessions that were given up.
     _reaper: Reaper,
@@ -427,7 +427,12 @@ impl<'a> Journey<'a> {
         )
     }
 
-    fn extra(&self) -> ExtraConnection {
+    /// How sessions are opened.
+    pub(super) fn connector(&self) -> &Connector {
+        &self.connector
+    }
+
+    pub(super) fn extra(&self) -> ExtraConnection {
         ExtraConnection::new(self.connector.clone(), self.config.retry)
     }
 

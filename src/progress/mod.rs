@@ -14,6 +14,7 @@ mod pace;
 pub mod status;
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -22,6 +23,7 @@ use std::time::{Duration, Instant};
 use bars::Bars;
 pub use counters::{ActiveTable, Attempt, Counts, Progress, TableProgress};
 pub use pace::Pace;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// Between two drawings of the bars.
 const BARS_EVERY: Duration = Duration::from_millis(250);
@@ -73,7 +75,7 @@ impl Screen {
 
     /// Writes whole lines, above the bars if there are any.
     pub fn write(&self, text: &str) -> io::Result<()> {
-        let write = || io::stderr().lock().write_all(text.as_bytes());
+        let write = || write_to_stderr(text.as_bytes());
         // The lock is held while writing: else the bars could be cleared, or drawn, in the middle of the text.
         match &*self.lock() {
             Some(bars) => bars.suspend(write),
@@ -98,6 +100,36 @@ impl Screen {
     fn lock(&self) -> MutexGuard<'_, Option<Bars>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// How long a pipe that nobody empties is waited for. After that lines are lost, and not the dump.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// A pipe that is ready takes so much at once (POSIX, PIPE_BUF on Linux).
+const PIPE_PIECE: usize = 4096;
+
+/// Writes to standard error. A person who stops a terminal means it; the reader of a pipe that has gone to sleep does not.
+fn write_to_stderr(bytes: &[u8]) -> io::Result<()> {
+    static STUCK: AtomicBool = AtomicBool::new(false);
+    let mut stderr = io::stderr().lock();
+    if stderr.is_terminal() {
+        return stderr.write_all(bytes);
+    }
+    for piece in bytes.chunks(PIPE_PIECE) {
+        let patience = if STUCK.load(Ordering::Relaxed) {
+            Duration::ZERO
+        } else {
+            PATIENCE
+        };
+        let limit = Timespec::try_from(patience).unwrap_or_default();
+        let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];
+        let is_ready = poll(&mut ready, Some(&limit)).is_ok_and(|count| count > 0);
+        STUCK.store(!is_ready, Ordering::Relaxed);
+        if !is_ready {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stderr.write_all(piece)?;
+    }
+    Ok(())
 }
 
 /// The thread that shows progress. Dropping it ends the display and clears the bars.

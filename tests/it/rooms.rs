@@ -19,7 +19,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     (
         "main",
         &[
-            "cli", "backup", "load", "verify", "error", "cancel", "progress",
+            "cli", "backup", "dump", "load", "verify", "error", "cancel", "progress",
         ],
     ),
     (
@@ -94,6 +94,8 @@ const DOORS: &[(&str, &[&str])] = &[
     ("aws_config", &["storage/s3.rs"]),
     ("aws_sdk_s3", &["storage/s3.rs"]),
     ("clap", &["cli/"]),
+    ("clap_complete", &["cli/shell.rs"]),
+    ("clap_mangen", &["cli/shell.rs"]),
     ("crossbeam_channel", &["dump/"]),
     ("csv", &["format/csv"]),
     ("flate2", &["compress"]),

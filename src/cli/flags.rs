@@ -231,7 +231,7 @@ pub struct BackupArgs {
     /// Have this symbolic link lead to the new dump
     #[arg(long, value_name = "PATH")]
     pub latest_link: Option<PathBuf>,
-    /// Held while running [default: one per job with a placeholder in -o]
+    /// Held while running [default: one per job, with {date} in -o]
     #[arg(long, value_name = "FILE")]
     pub lock_file: Option<PathBuf>,
     /// Write the outcome for Prometheus' textfile collector

@@ -39,7 +39,7 @@ Examples:
 
 const OUTCOMES: &str = "\
 The password comes from -p, --password-command, RDUMP_PASSWORD, MYSQL_PWD or an option file, in this
-order. Host, port, user, socket and certificates come from flags, from a URL as mysql://user@host/db,
+order. Host, port, user, socket and certificates come from flags, from a URL (mysql://user@host/db),
 from option files, and from MYSQL_HOST, MYSQL_TCP_PORT and MYSQL_UNIX_PORT. Option files are
 /etc/my.cnf, /etc/mysql/my.cnf and ~/.my.cnf, with the groups [client], [client-server],
 [client-mariadb] and [rdump]; in [rdump] every long flag may stand. localhost is a unix socket.

@@ -25,7 +25,8 @@ const SHELLS: [(&str, Shell); 3] = [
 pub fn completions(words: Vec<OsString>) -> Result<Command, UsageError> {
     let names = SHELLS.map(|(name, _)| name).join(", ");
     let hint = format!("rdump completions SHELL prints a script for one of {names}");
-    let [word] = &words[1..] else {
+    let words: Vec<OsString> = words.into_iter().skip(1).collect();
+    let [word] = words.as_slice() else {
         return Err(UsageError::new("completions are for one shell").with_hint(hint));
     };
     let Some((_, shell)) = SHELLS.iter().find(|(name, _)| word == name) else {
@@ -40,7 +41,8 @@ pub fn completions(words: Vec<OsString>) -> Result<Command, UsageError> {
 /// `rdump man [COMMAND]`.
 pub fn man(words: Vec<OsString>) -> Result<Command, UsageError> {
     let hint = "rdump man, rdump man load, rdump man verify and rdump man check print a page each";
-    let (page, command) = match &words[1..] {
+    let words: Vec<OsString> = words.into_iter().skip(1).collect();
+    let (page, command) = match words.as_slice() {
         [] => (&help::DUMP, command::<DumpArgs>(&help::DUMP)),
         [word] if word == "load" => (&load::PAGE, command::<LoadArgs>(&load::PAGE)),
         [word] if word == "verify" => (&verify::PAGE, command::<VerifyArgs>(&verify::PAGE)),
@@ -54,7 +56,8 @@ pub fn man(words: Vec<OsString>) -> Result<Command, UsageError> {
 }
 
 fn answer(text: Vec<u8>) -> Command {
-    Command::Answer(String::from_utf8_lossy(&text).into_owned())
+    // It was made of texts.
+    Command::Answer(String::from_utf8(text).unwrap_or_default())
 }
 
 /// All commands as one.

@@ -7,7 +7,7 @@ use super::free_space;
 use super::report::{CheckReport, MissingRight};
 use super::survey::{LACKS, Survey};
 use super::tables::Journey;
-use crate::catalog::ident::text_literal;
+use crate::catalog::ident::quote;
 use crate::catalog::privileges::Privileges;
 use crate::error::Error;
 use crate::progress::figures::{bytes, counted};
@@ -181,7 +181,7 @@ fn current_user(extra: &mut ExtraConnection) -> Result<String, Error> {
         .map_err(|error| Error::server(doing, error))?;
     let text = row.and_then(|row| row.text(0)).unwrap_or_default();
     let (user, host) = text.rsplit_once('@').unwrap_or((&text, "%"));
-    Ok(format!("{}@{}", text_literal(user), text_literal(host)))
+    Ok(format!("{}@{}", quote(user), quote(host)))
 }
 
 fn tables(survey: &Survey) -> String {

@@ -185,7 +185,8 @@ fn url_profile_environment_and_command_all_lead_to_the_server_and_none_is_told()
     let own_port = ["-P", &port];
     let host = [("MYSQL_HOST", "127.0.0.1"), ("MYSQL_TCP_PORT", &port)];
     let by_environment = [&host[..], &[("MYSQL_PWD", PASSWORD)]].concat();
-    let ways: [(&str, Vec<&str>, &[(&str, &str)]); 4] = [
+    type Way<'a> = (&'a str, Vec<&'a str>, &'a [(&'a str, &'a str)]);
+    let ways: [Way; 4] = [
         (
             "file",
             vec!["--defaults-file=my.cnf", "--profile=night"],

@@ -113,7 +113,7 @@ fn manual_pages_are_what_man_reads() {
         let output = rdump(page).output().unwrap();
         assert!(output.status.success());
         let text = String::from_utf8(output.stdout).unwrap();
-        for heading in [".SH NAME", ".SH SYNOPSIS", ".SH OPTIONS", ".SH EXAMPLES"] {
+        for heading in [".SH NAME", ".SH SYNOPSIS", ".SH CONNECTION", ".SH EXAMPLES"] {
             assert!(text.contains(heading), "{page:?}: {heading}");
         }
     }

@@ -38,6 +38,11 @@ pub fn checked(report: &CheckReport, outlet: &Outlet) -> Exit {
         warnings: &report.warnings,
     };
     let exit = if would_run { Exit::WHOLE } else { Exit::FAILED };
+    // What was found is the answer, which `quiet` in an option file for nightly dumps must not swallow.
+    let outlet = Outlet {
+        quiet: false,
+        ..outlet.clone()
+    };
     outlet.succeed(&text(report), &report.warnings, &outcome, exit)
 }
 

@@ -6,11 +6,13 @@
 //! [`CsvOptions::validate`] (`csv/options.rs`); an encoder may be made only of options that passed. What a column is it leaves
 //! to `catalog/column.rs`.
 
+mod cells;
 mod options;
 mod records;
 #[cfg(test)]
 mod tests;
 
+pub use cells::{CsvCell, cells};
 pub use options::{CsvOptionError, CsvPart};
 pub use records::Records;
 

@@ -411,8 +411,7 @@ impl<R: Read> Statements<R> {
         }
         if self.buffer.len() - self.end < BLOCK_BYTES {
             // Doubled, so that a long statement is not copied for each block of it.
-            let wanted =
-                (self.buffer.len() * 2).clamp(2 * BLOCK_BYTES, self.limit.max(BLOCK_BYTES));
+            let wanted = (self.buffer.len() * 2).min(self.limit);
             self.buffer.resize(wanted.max(self.end + BLOCK_BYTES), 0);
         }
         loop {

@@ -4,12 +4,14 @@
 //! INSERT are. Version comments count as what is in them. Nothing here is a parser of SQL: what is not recognised is
 //! [`Statement::Other`]. Where a statement ends `lexer.rs` knows.
 
+mod hexed;
 mod rows;
 mod setting;
 #[cfg(test)]
 mod tests;
 mod words;
 
+pub use hexed::with_hex_texts;
 pub use rows::Rows;
 pub use setting::Setting;
 pub use words::{Word, Words};

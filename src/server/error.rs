@@ -183,6 +183,35 @@ impl ServerError {
         Self::Lost { doing, source }
     }
 
+    /// The same error without what a server quotes in it, which may be a value: of a statement that holds rows. Names that
+    /// some errors quote, of columns and tables, are kept.
+    #[must_use]
+    pub fn without_values(self) -> Self {
+        const QUOTE_NAMES_ONLY: [u16; 9] = [1048, 1054, 1136, 1146, 1264, 1364, 1406, 1452, 3819];
+        match self {
+            Self::Statement {
+                doing,
+                code,
+                message,
+            } if !QUOTE_NAMES_ONLY.contains(&code) => {
+                // The value comes first and may hold quotes itself; what follows the last one is the server's again.
+                let message = match (message.find('\''), message.rfind("' for ")) {
+                    (Some(start), Some(end)) if start < end => {
+                        format!("{}'…{}", &message[..start], &message[end..])
+                    }
+                    (Some(start), _) => format!("{}'…'", &message[..start]),
+                    (None, _) => message,
+                };
+                Self::Statement {
+                    doing,
+                    code,
+                    message,
+                }
+            }
+            other => other,
+        }
+    }
+
     /// The server's error code, if the server sent one.
     pub fn code(&self) -> Option<u16> {
         match self {

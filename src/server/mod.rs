@@ -15,7 +15,7 @@ pub mod position;
 pub mod reaper;
 pub mod replace;
 pub mod rows;
-mod send;
+pub mod send;
 pub mod session;
 pub mod snapshot;
 mod socket;

@@ -17,8 +17,8 @@ use crate::manifest::layout::Role;
 use crate::manifest::source::{DumpFile, PlainFile, Source, SourceError, read_error};
 use crate::progress::{Progress, TableProgress};
 
-/// No server takes a longer statement (MySQL manual, max_allowed_packet).
-const LONGEST_STATEMENT: usize = 1 << 30;
+/// The longest statement whose rows are counted: several files are read at the same time.
+const LONGEST_STATEMENT: usize = 256 << 20;
 
 /// Checks files.
 pub struct FileCheck<'a> {
@@ -44,6 +44,8 @@ impl Counted {
 /// Why a file cannot be read to its end.
 enum Trouble {
     Source(SourceError),
+    /// A row is longer than we hold in memory.
+    TooLong,
     /// Its text is not what its kind is made of.
     Text(String),
 }
@@ -104,6 +106,15 @@ impl<'a> FileCheck<'a> {
             Ok(counted) => counted,
             Err(Trouble::Source(error @ SourceError::Storage(_))) => return Err(error.into()),
             Err(Trouble::Source(error)) => return Ok(vec![error.to_string()]),
+            // Its bytes can still be told from others.
+            Err(Trouble::TooLong) => {
+                let checked = self.source.check(file);
+                return Ok(checked
+                    .err()
+                    .map(|error| error.to_string())
+                    .into_iter()
+                    .collect());
+            }
             Err(Trouble::Text(text)) => return Ok(vec![text]),
         };
         if let Some(progress) = file.table().and_then(|name| self.tables.get(&name)) {
@@ -185,6 +196,7 @@ fn count_csv(plain: PlainFile, file: &DumpFile, csv: &CsvOptions) -> Result<Coun
 fn trouble(error: LexError, file: &DumpFile) -> Trouble {
     match error {
         LexError::Read(error) => read_error(error, &file.name).into(),
+        LexError::TooLong { .. } => Trouble::TooLong,
         other => Trouble::Text(format!("file {} {other}", file.name)),
     }
 }

@@ -30,6 +30,7 @@ mod harness_server;
 mod harness_writer;
 mod history;
 mod interrupt;
+mod load;
 mod memory;
 mod privileges;
 mod query;
@@ -41,5 +42,6 @@ mod soak;
 mod standalone;
 mod tidb;
 mod values;
+mod verify;
 #[path = "where.rs"]
 mod where_clause;

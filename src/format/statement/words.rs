@@ -103,6 +103,8 @@ impl<'a> Words<'a> {
     fn part(&mut self) -> Option<String> {
         match self.next()? {
             Word::Bare(word) | Word::Quoted(word) => Some(word),
+            // Under ANSI_QUOTES; anywhere else no server takes it for a name.
+            Word::Text(text) => Some(String::from_utf8_lossy(&text).into_owned()),
             _ => None,
         }
     }

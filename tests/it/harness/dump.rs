@@ -19,6 +19,8 @@ pub struct Rdump {
     program: PathBuf,
     connection: Option<(Server, u16)>,
     output: PathBuf,
+    /// The folder to be loaded; none for a dump.
+    source: Option<PathBuf>,
     arguments: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
     time_limit: Duration,
@@ -33,6 +35,7 @@ impl Rdump {
             program: env!("CARGO_BIN_EXE_rdump").into(),
             connection: None,
             output: scratch.path().join("out"),
+            source: None,
             arguments: Vec::new(),
             environment: Vec::new(),
             time_limit: Duration::from_secs(120),
@@ -45,6 +48,13 @@ impl Rdump {
         let mut dump = Self::bare();
         dump.connection = Some((server.clone(), server.port()));
         dump
+    }
+
+    /// A load of the dump in a folder, into `server` over TCP.
+    pub fn load(server: &Server, dump: &Path) -> Self {
+        let mut load = Self::dump(server);
+        load.source = Some(dump.to_owned());
+        load
     }
 
     /// Another account in place of the server's own.
@@ -108,19 +118,17 @@ impl Rdump {
             .env("HOME", self.scratch.path())
             .current_dir(self.scratch.path())
             .env("RUST_BACKTRACE", "1");
+        if let Some(source) = &self.source {
+            command.arg("load").arg(source);
+        }
         if let Some((server, port)) = &self.connection {
             command
-                .args([
-                    "-h",
-                    server.host(),
-                    "-P",
-                    &port.to_string(),
-                    "-u",
-                    server.user(),
-                    "-o",
-                ])
-                .arg(&self.output)
+                .args(["-h", server.host(), "-P", &port.to_string()])
+                .args(["-u", server.user()])
                 .env("RDUMP_PASSWORD", server.password());
+            if self.source.is_none() {
+                command.arg("-o").arg(&self.output);
+            }
         }
         // The whole suite can be run on one source of rows.
         if let Some(rows) = std::env::var_os("RDUMP_ROWS") {
@@ -239,6 +247,23 @@ impl Run {
     #[track_caller]
     pub fn assert_ok(&self) -> &Self {
         assert!(self.status.success(), "rdump failed\n{}", self.report());
+        self
+    }
+
+    /// This exit code, and no panic; what a load or a verification leaves is for the test to see.
+    #[track_caller]
+    pub fn assert_ends(&self, code: i32) -> &Self {
+        assert_eq!(
+            self.status.code(),
+            Some(code),
+            "another exit code\n{}",
+            self.report()
+        );
+        assert!(
+            !self.stderr.contains("panicked at"),
+            "rdump panicked\n{}",
+            self.report()
+        );
         self
     }
 

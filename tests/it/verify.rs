@@ -1,0 +1,104 @@
+//! `rdump verify`: whatever happened to a dump is found and named.
+
+use std::fs;
+use std::path::Path;
+
+use crate::harness::{Rdump, Run, Server, TestDb};
+
+#[track_caller]
+fn verify(dump: &Path) -> Run {
+    Rdump::bare().args(["verify"]).args([dump]).run()
+}
+
+fn dump(database: &TestDb, shape: &[&str]) -> Run {
+    let dump = Rdump::dump(database.server()).database(database.name());
+    let run = dump.args(shape).run();
+    run.assert_ok();
+    run
+}
+
+#[track_caller]
+fn finds(run: &Run, what: &[&str]) {
+    let found = verify(run.output());
+    found.assert_ends(4);
+    for text in what {
+        assert!(found.stderr.contains(text), "{text}: {}", found.report());
+    }
+}
+
+#[test]
+fn a_whole_dump_is_whole_in_every_shape() {
+    let server = Server::mariadb();
+    let database = TestDb::sakila(&server, "verify_sakila");
+    for shape in [
+        &["-r", "500", "-F", "64KiB"][..],
+        &["-c", "zstd", "--escape-backslash=false"],
+        &["-c", "gzip", "--filetype", "csv"],
+    ] {
+        let run = dump(&database, shape);
+        let report = verify(run.output());
+        report.assert_ends(0);
+        assert!(report.stderr.contains("is whole"), "{}", report.report());
+    }
+}
+
+#[test]
+fn every_damage_is_found_and_named() {
+    let server = Server::mariadb();
+    let database = TestDb::seeded(&server, "verify_damage", "sb", Some(5000));
+    let shape = ["-r", "1000", "-c", "gzip"];
+    let file = |n: u32| format!("{}.sbtest1.{n:09}.sql.gz", database.name());
+    // A bit.
+    let run = dump(&database, &shape);
+    let path = run.output().join(file(1));
+    let mut bytes = fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 4;
+    fs::write(&path, &bytes).unwrap();
+    finds(&run, &[&file(1)]);
+    // Cut off.
+    fs::write(&path, &bytes[..middle]).unwrap();
+    finds(&run, &[&file(1), "bytes instead of"]);
+    // Gone, and one too many.
+    fs::remove_file(&path).unwrap();
+    fs::write(run.output().join("stranger.sql"), "x").unwrap();
+    let missing = format!("file {} is missing", file(1));
+    finds(&run, &[&missing, "stranger.sql does not belong"]);
+    // Swapped.
+    let run = dump(&database, &["-r", "1000"]);
+    let plain = |n: u32| run.output().join(file(n).replace(".gz", ""));
+    let (one, two) = (fs::read(plain(1)).unwrap(), fs::read(plain(2)).unwrap());
+    fs::write(plain(1), &two).unwrap();
+    fs::write(plain(2), &one).unwrap();
+    finds(
+        &run,
+        &[&file(1).replace(".gz", ""), &file(2).replace(".gz", "")],
+    );
+    // Another position.
+    fs::write(plain(1), &one).unwrap();
+    fs::write(plain(2), &two).unwrap();
+    verify(run.output()).assert_ends(0);
+    let metadata = run.output().join("metadata");
+    let text = fs::read_to_string(&metadata).unwrap();
+    fs::write(&metadata, text.replace("\tPos: ", "\tPos: 9")).unwrap();
+    finds(&run, &["metadata does not have"]);
+}
+
+/// A row that is gone from a file whose hash somebody has put right.
+#[test]
+fn rows_are_counted_whatever_the_hash_says() {
+    let server = Server::mariadb();
+    let database = TestDb::new(&server, "verify_rows");
+    database.exec("CREATE TABLE t (id INT PRIMARY KEY, s TEXT)");
+    database.exec("INSERT INTO t VALUES (1,'a(),''),('),(2,'b')");
+    let run = dump(&database, &[]);
+    let mut manifest = run.manifest();
+    let rows = &mut manifest["tables"][0]["files"][1]["data"]["rows"];
+    assert_eq!(*rows, 2);
+    *rows = 3.into();
+    fs::write(run.output().join("manifest.json"), manifest.to_string()).unwrap();
+    finds(
+        &run,
+        &["holds 2 rows instead of 3", "hold 3 rows instead of 2"],
+    );
+}

@@ -11,6 +11,7 @@ use super::flags::BackupArgs;
 use super::usage::UsageError;
 use crate::backup::BackupConfig;
 use crate::backup::series::Series;
+use crate::dump::config::WatchOptions;
 
 /// The directory for a run that begins now, and the series it belongs to.
 pub fn output_of_run(path: PathBuf) -> Result<(PathBuf, Option<Series>), UsageError> {
@@ -53,6 +54,25 @@ pub fn backup(args: &BackupArgs, series: Option<Series>) -> Result<BackupConfig,
         latest_link: args.latest_link.clone(),
         keep: args.keep,
     })
+}
+
+/// What is looked at while the dump runs. Pauses come between chunks, of which a query has one.
+pub fn watch(args: &BackupArgs, query: bool) -> Result<WatchOptions, UsageError> {
+    let watch = WatchOptions {
+        pause_while: args.throttle.concat(),
+        max_replica_lag: args.max_replica_lag,
+        min_free_space: args.min_free_space,
+    };
+    let watches = WatchOptions {
+        min_free_space: watch.min_free_space.filter(|least| *least > 0),
+        ..watch.clone()
+    };
+    if query && watches != WatchOptions::default() {
+        let sentence =
+            "--throttle, --max-replica-lag and --min-free-space are for tables, not for --sql";
+        return Err(UsageError::new(sentence).with_hint("--max-rate works for a query too"));
+    }
+    Ok(watch)
 }
 
 /// Whether there is a folder for the file, and the file is no folder itself.

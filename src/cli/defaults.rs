@@ -1,8 +1,9 @@
 //! What the option files say: how to connect, and flags of rdump's own groups.
 //!
 //! Owns the groups that are read, `[client]`, `[client-server]` and `[client-mariadb]` of every client and `[rdump]` and
-//! `[rdump-PROFILE]` of ours, and the names of options in them. In our own groups every long flag may stand; what was typed wins. What
-//! wins among the settings of the connection it leaves to `connection.rs` and `password.rs`.
+//! `[rdump-PROFILE]` of ours, and the names of options in them. In our own groups every long flag of a dump may stand, of which
+//! other commands take how to connect; what was typed wins. What wins among the settings of the connection it leaves to
+//! `connection.rs` and `password.rs`.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -191,10 +192,11 @@ fn word(
         let aliases = arg.get_all_aliases().unwrap_or_default();
         arg.get_long() == Some(key) || aliases.contains(&key)
     };
-    let arg = command.get_arguments().find(is_named);
     let of_dump = super::command::<DumpArgs>(&DUMP);
-    if arg.is_none() && of_dump.get_arguments().any(|arg| is_named(&arg)) {
-        // The group is for all our commands, and most flags are for the dump alone.
+    let arg = of_dump.get_arguments().find(is_named);
+    let is_connection = arg.is_some_and(|arg| arg.get_help_heading() == Some("Connection"));
+    if arg.is_some() && !is_connection && command.get_name() != of_dump.get_name() {
+        // A database to be dumped is none to be loaded into: of a dump's flags, the other commands take how to connect.
         return Ok(None);
     }
     let Some(arg) = arg.filter(|_| !TYPED_ONLY.contains(&key)) else {
@@ -214,6 +216,7 @@ fn word(
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use super::super::load::{LoadArgs, PAGE};
     use super::super::{command, typed};
     use super::*;
 
@@ -254,6 +257,21 @@ mod tests {
         assert_eq!(night.words.last().unwrap(), "--keep=7");
         let missing = read(text, &["--profile=day"]).unwrap_err();
         assert!(missing.to_string().contains("[rdump-day]"), "{missing}");
+    }
+
+    #[test]
+    fn what_is_to_be_dumped_is_nothing_to_a_load() {
+        let text = "[rdump]\ndatabase=shop\nthreads=8\nconnect-timeout=3s\npassword-command=x";
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("my.cnf");
+        std::fs::write(&path, text).unwrap();
+        let args = typed(&[&format!("--defaults-file={}", path.display())]);
+        let load = command::<LoadArgs>(&PAGE);
+        let defaults = Defaults::read(&args.connection, &load, &HashSet::new()).unwrap();
+        assert_eq!(
+            defaults.words,
+            ["--connect-timeout=3s", "--password-command=x"]
+        );
     }
 
     #[test]

@@ -21,9 +21,7 @@ use super::template::{Scope, parse_template};
 use super::usage::UsageError;
 use crate::backup::series::Series;
 use crate::catalog::filter::TableFilter;
-use crate::dump::config::{
-    ConsistencyMode, ConsistencyOptions, DumpConfig, Objects, Selection, WatchOptions,
-};
+use crate::dump::config::{ConsistencyMode, ConsistencyOptions, DumpConfig, Objects, Selection};
 use crate::format::{Format, SqlOptions};
 use crate::retry::RetryPolicy;
 
@@ -50,6 +48,7 @@ pub fn convert(args: &DumpArgs, defaults: Defaults) -> Result<DumpCommand, Usage
     let file_name_template = template(&args.output, &selection, query.is_some())?;
     let (output, series) = output_directory(&args.output)?;
     let backup = backup::backup(&args.backup, series)?;
+    let watch = backup::watch(&args.backup, query.is_some())?;
 
     let connection = Connection::new(&args.connection, defaults, variables)?;
     let telling = Telling::new(&args.telling, warnings)?;
@@ -71,11 +70,7 @@ pub fn convert(args: &DumpArgs, defaults: Defaults) -> Result<DumpCommand, Usage
         file_name_template,
         retry: RetryPolicy::with_attempts(args.consistency.retries),
         max_rate: args.backup.max_rate,
-        watch: WatchOptions {
-            pause_while: args.backup.throttle.concat(),
-            max_replica_lag: args.backup.max_replica_lag,
-            min_free_space: args.backup.min_free_space,
-        },
+        watch,
         dry_run: args.output.dry_run,
     };
     Ok(DumpCommand {

@@ -135,6 +135,13 @@ fn missing_rights(
         let ends_dump = need.right == "SHOW VIEW" && survey.has_views();
         add(need.right, &need.on, &need.otherwise, ends_dump);
     }
+    for database in &survey.catalog.databases {
+        if survey.flavor.kind != Kind::TiDb && !held.may_lock_tables(&database.name) {
+            let on = format!("{}.*", quote(&database.name));
+            let otherwise = "--consistency lock, and mostly snapshot, cannot be used";
+            add("LOCK TABLES", &on, otherwise, false);
+        }
+    }
     for (right, otherwise) in mode_rights(&survey.flavor, &held) {
         add(right, "*.*", otherwise, false);
     }
@@ -200,7 +207,7 @@ fn binlog(moment: &Moment) -> String {
     match &moment.binlog {
         BinlogState::At(position) => format!("stands at {position}"),
         BinlogState::Off => {
-            "off, so a lost connection cannot return to the snapshot without a spare".to_owned()
+            "off: only a spare connection can take the place of a lost one".to_owned()
         }
         BinlogState::Denied(reason) => format!("not known: {reason}"),
     }

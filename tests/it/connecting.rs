@@ -142,6 +142,9 @@ fn a_server_without_tls_is_reached_in_the_clear_only_where_that_is_allowed() {
     assert!(said.contains("the server does not offer it"), "{said}");
 }
 
+/// A name, arguments, environment.
+type Way<'a> = (&'a str, Vec<&'a str>, &'a [(&'a str, &'a str)]);
+
 /// Runs rdump in an empty environment but for a home of its own.
 fn at_home(home: &std::path::Path, args: &[&str], environment: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rdump"));
@@ -185,7 +188,6 @@ fn url_profile_environment_and_command_all_lead_to_the_server_and_none_is_told()
     let own_port = ["-P", &port];
     let host = [("MYSQL_HOST", "127.0.0.1"), ("MYSQL_TCP_PORT", &port)];
     let by_environment = [&host[..], &[("MYSQL_PWD", PASSWORD)]].concat();
-    type Way<'a> = (&'a str, Vec<&'a str>, &'a [(&'a str, &'a str)]);
     let ways: [Way; 4] = [
         (
             "file",

@@ -93,7 +93,12 @@ fn check_left_over_words(words: &[String]) -> Result<(), UsageError> {
     }
     let hint = match word.as_str() {
         "true" | "false" => format!("a switch takes its value after a `=`, as --no-views={word}"),
-        _ => format!("a database is named by -B {word}, a table by -T db.table"),
+        _ => match super::near_command(word) {
+            Some(command) => {
+                format!("did you mean rdump {command}? A database is named by -B {word}")
+            }
+            None => format!("a database is named by -B {word}, a table by -T db.table"),
+        },
     };
     Err(UsageError::new(format!("unexpected word `{word}`")).with_hint(hint))
 }

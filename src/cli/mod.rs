@@ -110,6 +110,19 @@ const SUBCOMMANDS: [(&str, Parse); 5] = [
     ("verify", verify::parse),
 ];
 
+/// The command that a word is a slip of: a letter too few, too many, wrong, or two that changed places.
+fn near_command(word: &str) -> Option<&'static str> {
+    let is_near = |name: &&str| {
+        let both = || word.bytes().zip(name.bytes());
+        let head = both().take_while(|(a, b)| a == b).count();
+        let rest = word.len().min(name.len()) - head;
+        let backwards = word.bytes().rev().zip(name.bytes().rev()).take(rest);
+        let same = head + backwards.take_while(|(a, b)| a == b).count();
+        word.len().max(name.len()) - same <= 2 && same > 0
+    };
+    SUBCOMMANDS.iter().map(|(name, _)| *name).find(is_near)
+}
+
 /// Reads the command line, the program's name included.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command, UsageError> {
     let mut words: Vec<OsString> = words.into_iter().collect();
@@ -245,4 +258,24 @@ fn typed(words: &[&str]) -> DumpArgs {
         .try_get_matches_from(words)
         .unwrap();
     DumpArgs::from_arg_matches(&matches).unwrap()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_a_command_is_recognised() {
+        for (word, command) in [
+            ("verfy", "verify"),
+            ("laod", "load"),
+            ("chek", "check"),
+            ("mann", "man"),
+        ] {
+            assert_eq!(near_command(word), Some(command));
+        }
+        for word in ["shop", "orders", "x", ""] {
+            assert_eq!(near_command(word), None, "{word}");
+        }
+    }
 }

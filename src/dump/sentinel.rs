@@ -11,6 +11,8 @@ use super::throttle::Throttle;
 use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::progress::figures;
+use crate::retry::RetryPolicy;
+use crate::server::connector::Connector;
 use crate::server::error::ServerError;
 use crate::server::extra::ExtraConnection;
 use crate::server::session::Session;
@@ -18,6 +20,8 @@ use crate::storage::Storage;
 
 /// Between two looks.
 const EVERY: Duration = Duration::from_millis(500);
+/// How often one question is asked; the next look comes soon.
+const TRIES: u32 = 3;
 
 /// What a status variable is compared by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,21 +94,24 @@ pub struct Sentinel<'a> {
 }
 
 impl<'a> Sentinel<'a> {
-    /// Nothing is asked yet.
+    /// Nothing is asked yet. No question outlives the work: the watch ends its own connection.
     pub fn new(
         options: &'a WatchOptions,
-        extra: ExtraConnection,
+        connector: Connector,
         throttle: &'a Throttle,
         storage: &'a dyn Storage,
         cancel: &'a CancelToken,
     ) -> Self {
+        let over = CancelToken::new();
+        let retry = RetryPolicy::with_attempts(TRIES);
+        let extra = ExtraConnection::new(connector.heeding(over.clone()), retry);
         Self {
             options,
             extra: Mutex::new(extra),
             throttle,
             storage,
             cancel,
-            over: CancelToken::new(),
+            over,
             failure: Mutex::default(),
         }
     }
@@ -118,8 +125,9 @@ impl<'a> Sentinel<'a> {
         let result = std::thread::scope(|scope| {
             let watching = || {
                 while !self.over.sleep(EVERY) && !self.cancel.is_cancelled() {
-                    if let Err(error) = self.look() {
-                        self.end(error);
+                    match self.look() {
+                        Err(error) if !self.over.is_cancelled() => self.end(error),
+                        _ => {}
                     }
                 }
                 // Who waits for his turn must hear of a cancelled run.

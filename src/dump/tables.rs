@@ -420,7 +420,7 @@ impl<'a> Journey<'a> {
     fn sentinel(&self) -> Sentinel<'_> {
         Sentinel::new(
             &self.config.watch,
-            self.extra(),
+            self.connector.clone(),
             &self.throttle,
             self.storage,
             self.cancel,

@@ -92,6 +92,12 @@ impl Connector {
         Self { row_text, ..self }
     }
 
+    /// The same connector, whose sessions end with another token.
+    #[must_use]
+    pub fn heeding(self, cancel: CancelToken) -> Self {
+        Self { cancel, ..self }
+    }
+
     /// Host and port, or the socket: for messages.
     pub fn server(&self) -> String {
         match &self.options.socket {

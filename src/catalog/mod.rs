@@ -14,6 +14,7 @@ pub mod identity;
 pub mod key;
 pub mod privileges;
 mod read;
+pub mod select;
 pub mod table;
 
 use crate::server::error::ServerError;

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use crate::catalog::column::Column;
-use crate::catalog::history::RowPeriod;
 use crate::catalog::ident::quote;
+use crate::catalog::select;
 use crate::catalog::table::Table;
 use crate::chunk::Chunk;
 use crate::error::Error;
@@ -99,21 +99,7 @@ impl TableJob {
         user_condition: Option<&str>,
         reading: Reading,
     ) -> Self {
-        let mut columns: Vec<_> = table
-            .stored_columns()
-            .map(|column| {
-                if reading.labels_by_number && column.has_ambiguous_labels() {
-                    column.number_expression()
-                } else {
-                    column.select_expression()
-                }
-            })
-            .collect();
-        columns.extend(table.history.iter().flat_map(RowPeriod::columns).map(quote));
-        // A table whose columns are all generated still has rows: each is written as `()`.
-        if columns.is_empty() {
-            columns.push("1".to_owned());
-        }
+        let mut columns = select::expressions(&table, reading.labels_by_number);
         let is_checked = |column: &&Column| reading.checks_json && column.data_type == "json";
         let checked: Vec<_> = table.stored_columns().filter(is_checked).collect();
         columns.extend(checked.iter().map(|column| is_its_text(column)));

@@ -122,6 +122,7 @@ fn read(
         part: 0,
         lower: None,
         upper: None,
+        condition: None,
         partition: None,
         rows: 0,
         digest: String::new(),

@@ -268,15 +268,6 @@ fn deserves_a_thread(shared: &Shared<'_>, job: &Job) -> bool {
         && job.table.table.data_length_bytes.unwrap_or_default() >= LARGE_BYTES
 }
 
-/// The column written in a way that a session of any charset reads alike.
-fn as_hex_text(column: EncodedColumn) -> EncodedColumn {
-    let kind = match column.kind {
-        CellKind::Text => CellKind::HexText,
-        kind => kind,
-    };
-    EncodedColumn { kind, ..column }
-}
-
 /// Streams the rows of one chunk into staged files.
 fn read(
     shared: &Shared<'_>,
@@ -305,7 +296,10 @@ fn read(
         .map(|column| column.name.clone())
         .collect();
     let columns = if table.misread_in_binary && matches!(shared.format, Format::Sql(_)) {
-        columns.into_iter().map(as_hex_text).collect()
+        columns
+            .into_iter()
+            .map(EncodedColumn::as_hex_text)
+            .collect()
     } else {
         columns
     };
@@ -320,6 +314,7 @@ fn read(
         part: 0,
         lower: job.chunk.lower.clone(),
         upper: job.chunk.upper.clone(),
+        condition: job.chunk.condition.clone(),
         partition: job.chunk.partition.clone(),
         rows: 0,
         digest: String::new(),

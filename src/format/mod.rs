@@ -93,6 +93,18 @@ pub struct EncodedColumn {
     pub kind: CellKind,
 }
 
+impl EncodedColumn {
+    /// The column written in a way that a session of any charset reads alike.
+    #[must_use]
+    pub fn as_hex_text(self) -> Self {
+        let kind = match self.kind {
+            CellKind::Text => CellKind::HexText,
+            kind => kind,
+        };
+        Self { kind, ..self }
+    }
+}
+
 /// What [`Encoder::row`] did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Encoded {

@@ -144,12 +144,12 @@ impl Statement {
 }
 
 fn insert(words: &mut Words<'_>) -> Option<Statement> {
-    words.expect("INTO")?;
+    words.must_be("INTO")?;
     let table = words.name()?;
     if words.peek()? == Word::Symbol(b'(') {
         words.skip_brackets()?;
     }
-    words.expect("VALUES")?;
+    words.must_be("VALUES")?;
     Some(Statement::Insert {
         table,
         rows_at: words.place(),
@@ -179,8 +179,8 @@ fn create(words: &mut Words<'_>) -> Option<Statement> {
         }
         if words.peek_is("IF") {
             words.next();
-            words.expect("NOT")?;
-            words.expect("EXISTS")?;
+            words.must_be("NOT")?;
+            words.must_be("EXISTS")?;
         }
         let name = words.name()?;
         return Some(Statement::Create { kind, name });
@@ -191,8 +191,8 @@ fn create(words: &mut Words<'_>) -> Option<Statement> {
 fn drop_if_exists(words: &mut Words<'_>) -> Option<Statement> {
     let word = words.keyword()?;
     let (_, kind) = KINDS.iter().find(|(name, _)| *name == word)?;
-    words.expect("IF")?;
-    words.expect("EXISTS")?;
+    words.must_be("IF")?;
+    words.must_be("EXISTS")?;
     let name = words.name()?;
     words
         .next()
@@ -203,13 +203,13 @@ fn drop_if_exists(words: &mut Words<'_>) -> Option<Statement> {
 fn alter(words: &mut Words<'_>) -> Option<Statement> {
     match words.keyword()?.as_str() {
         "DATABASE" => {
-            words.expect("COLLATE")?;
+            words.must_be("COLLATE")?;
             words.next()?;
             words.next().is_none().then_some(Statement::AlterDatabase)
         }
         "SEQUENCE" => {
             let name = words.name()?;
-            words.expect("RESTART")?;
+            words.must_be("RESTART")?;
             Some(Statement::SetSequence(name))
         }
         "USER" => Some(Statement::Account),
@@ -218,7 +218,7 @@ fn alter(words: &mut Words<'_>) -> Option<Statement> {
 }
 
 fn setval(words: &mut Words<'_>) -> Option<Statement> {
-    words.expect("SETVAL")?;
+    words.must_be("SETVAL")?;
     if words.next()? != Word::Symbol(b'(') {
         return None;
     }

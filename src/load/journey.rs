@@ -141,8 +141,11 @@ impl<'a> Journey<'a> {
         let mut conflicts = Vec::new();
         if self.config.existing == Existing::Fail {
             for file in &plan.definitions {
-                let is_ours =
-                    opening.done.has_notes(&file.name) || opening.forgotten.has_notes(&file.name);
+                let is_ours = match file.table() {
+                    // A view's stand-in comes long before the view.
+                    Some(name) => was_made_by_us(plan, opening, &name),
+                    None => opening.knows(&file.name),
+                };
                 if !is_ours {
                     self.collect_conflicts(line, plan, opening, file, &mut conflicts)?;
                 }
@@ -346,18 +349,7 @@ impl<'a> Journey<'a> {
                 .survey
                 .tables
                 .contains_key(&plan.target_table(&name))
-            && !self.was_made_by_us(plan, opening, &name)
-    }
-
-    /// Whether an interrupted load of this dump made the table, view or sequence.
-    fn was_made_by_us(&self, plan: &Plan, opening: &Opening, name: &ObjectName) -> bool {
-        let mut own = plan
-            .definitions
-            .iter()
-            .filter(|file| file.role != Role::Trigger && file.table().as_ref() == Some(name));
-        own.any(|file| {
-            opening.done.has_notes(&file.name) || opening.forgotten.has_notes(&file.name)
-        })
+            && !was_made_by_us(plan, opening, &name)
     }
 
     fn earlier(
@@ -401,7 +393,7 @@ impl<'a> Journey<'a> {
                     .survey
                     .tables
                     .contains_key(&plan.target_table(&table.name));
-                let is_ours = self.was_made_by_us(plan, opening, &table.name)
+                let is_ours = was_made_by_us(plan, opening, &table.name)
                     || !self.config.schemas && !opening.done.is_empty();
                 self.config.existing != Existing::Skip || !is_there || is_ours
             })
@@ -476,4 +468,19 @@ impl<'a> Journey<'a> {
         }
         Ok(())
     }
+}
+
+impl Opening {
+    /// Whether an interrupted load of this dump noted anything of a file.
+    fn knows(&self, file: &str) -> bool {
+        self.done.has_notes(file) || self.forgotten.has_notes(file)
+    }
+}
+
+/// Whether an interrupted load of this dump made the table, view or sequence.
+fn was_made_by_us(plan: &Plan, opening: &Opening, name: &ObjectName) -> bool {
+    let files = plan.definitions.iter();
+    let mut own =
+        files.filter(|file| file.role != Role::Trigger && file.table().as_ref() == Some(name));
+    own.any(|file| opening.knows(&file.name))
 }

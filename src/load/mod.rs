@@ -4,12 +4,12 @@
 //! views, triggers. What is to be done is in `plan.rs`; what a file may hold in `rules.rs`; what the target has already in
 //! `target.rs`. A statement is sent over a line that outlives its connections (`line.rs`), and what was done is kept in the
 //! target itself (`checkpoint.rs`), so that neither a lost connection nor a killed process loads a row twice. Definitions are
-//! `definitions.rs`, rows `pool.rs`, `rows.rs` and `csv.rs`.
+//! `definitions.rs`, rows `pool.rs`, `rows.rs` and `csv_rows.rs`.
 
 mod check;
 mod checkpoint;
 pub mod config;
-mod csv;
+mod csv_rows;
 mod definitions;
 mod journey;
 mod line;

@@ -10,7 +10,7 @@ use super::definitions::reset;
 use super::line::{Line, Transience};
 use super::script::{refused, unreadable};
 use super::target::has_rows;
-use super::{csv, rules};
+use super::{csv_rows, rules};
 use crate::catalog::ident::ObjectName;
 use crate::error::Error;
 use crate::format::lexer::Statements;
@@ -165,7 +165,7 @@ impl RowLoader<'_> {
         match file.role {
             Role::CsvData => {
                 session.execute("START TRANSACTION", "beginning a transaction")?;
-                csv::load(self, session, table, file, &mut counted)?;
+                csv_rows::load(self, session, table, file, &mut counted)?;
                 self.commit(session, file, until, WHOLE)?;
             }
             _ => self.send_sql(session, file, until, &mut counted)?,
@@ -278,7 +278,7 @@ impl RowLoader<'_> {
         let mut counted = table.progress.attempt();
         for file in table.files {
             if file.role == Role::CsvData {
-                csv::load(self, session, table, file, &mut counted)?;
+                csv_rows::load(self, session, table, file, &mut counted)?;
             } else {
                 self.send_all(session, file, &mut counted)?;
             }

@@ -5,13 +5,16 @@
 use serde::{Deserialize, Serialize};
 
 use super::Manifest;
-use crate::format::{CsvOptions, Format};
+use crate::format::{CsvBinary, CsvOptions, Format};
 
 /// How text is told apart from what is around it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dialect {
     /// Whether a backslash escapes; else quotes are doubled.
     pub escape_backslash: bool,
+    /// Whether past versions of rows are among the rows.
+    #[serde(default)]
+    pub history: bool,
     /// What only CSV has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub csv: Option<CsvDialect>,
@@ -39,10 +42,12 @@ impl Dialect {
         match format {
             Format::Sql(options) => Self {
                 escape_backslash: options.escape_backslash,
+                history: options.history,
                 csv: None,
             },
             Format::Csv(options) => Self {
                 escape_backslash: options.escape_backslash,
+                history: false,
                 csv: Some(CsvDialect {
                     separator: text(&options.separator),
                     delimiter: text(&options.delimiter),
@@ -56,6 +61,16 @@ impl Dialect {
 }
 
 impl Manifest {
+    /// How its CSV files write bytes; where no column has any, as by default.
+    pub fn csv_binary(&self) -> CsvBinary {
+        let mut columns = self.tables.iter().flat_map(|table| &table.binary_columns);
+        match columns.next().map(|column| column.encoding.as_str()) {
+            Some("base64") => CsvBinary::Base64,
+            Some("raw") => CsvBinary::Raw,
+            _ => CsvBinary::Hex,
+        }
+    }
+
     /// How the CSV files of the dump are written; Dumpling's way where it does not say.
     pub fn csv_options(&self) -> CsvOptions {
         let default = CsvOptions::default();

@@ -148,6 +148,10 @@ pub struct DataEntry {
     /// The chunk's upper bound as SQL; none for the last chunk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upper: Option<String>,
+    /// Which rows of the table the chunk has, as SQL; none for all, or all of the partition. The user's own condition is not
+    /// in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
     /// The partition, where a table is cut by partitions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partition: Option<String>,

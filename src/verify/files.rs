@@ -94,8 +94,10 @@ impl<'a> FileCheck<'a> {
         }
         let plain = self.source.read(file)?;
         let done = match file.role {
-            Role::SqlData => count_sql(plain, file),
-            Role::CsvData => count_csv(plain, file, &self.csv),
+            Role::SqlData | Role::CsvData => {
+                let mut counted = Counted::default();
+                rows(plain, file, &self.csv, |row| counted.add(row)).map(|()| counted)
+            }
             _ => self
                 .source
                 .check(file)
@@ -157,9 +159,38 @@ fn compare(file: &DumpFile, counted: &Counted) -> Vec<String> {
     found
 }
 
-fn count_sql(plain: PlainFile, file: &DumpFile) -> Result<Counted, Trouble> {
+/// Gives each row of a file of rows to `each`, as the text that its hash covers.
+pub fn each_row(source: &Source, file: &DumpFile, each: impl FnMut(&[u8])) -> Result<(), Error> {
+    let manifest = source.manifest.as_ref();
+    let csv = manifest.map_or_else(CsvOptions::default, |manifest| manifest.csv_options());
+    rows(source.read(file)?, file, &csv, each).map_err(|trouble| match trouble {
+        Trouble::Source(error) => error.into(),
+        Trouble::TooLong => damaged(file, "it has a row that is too long"),
+        Trouble::Text(text) => damaged(file, &text),
+    })
+}
+
+fn damaged(file: &DumpFile, what: &str) -> Error {
+    Error::Source(SourceError::Damaged {
+        name: file.name.clone(),
+        what: what.to_owned(),
+    })
+}
+
+fn rows(
+    plain: PlainFile,
+    file: &DumpFile,
+    csv: &CsvOptions,
+    each: impl FnMut(&[u8]),
+) -> Result<(), Trouble> {
+    match file.role {
+        Role::CsvData => csv_rows(plain, file, csv, each),
+        _ => sql_rows(plain, file, each),
+    }
+}
+
+fn sql_rows(plain: PlainFile, file: &DumpFile, mut each: impl FnMut(&[u8])) -> Result<(), Trouble> {
     let mut statements = Statements::new(plain, LONGEST_STATEMENT);
-    let mut counted = Counted::default();
     loop {
         let escapes = statements.backslash_escapes();
         let statement = match statements.next() {
@@ -169,28 +200,32 @@ fn count_sql(plain: PlainFile, file: &DumpFile) -> Result<Counted, Trouble> {
         };
         if let Statement::Insert { rows_at, .. } = Statement::read(statement) {
             for row in Rows::new(statement, rows_at, escapes) {
-                counted.add(&statement[row]);
+                each(&statement[row]);
             }
         }
     }
     statements.into_source().finish()?;
-    Ok(counted)
+    Ok(())
 }
 
-fn count_csv(plain: PlainFile, file: &DumpFile, csv: &CsvOptions) -> Result<Counted, Trouble> {
+fn csv_rows(
+    plain: PlainFile,
+    file: &DumpFile,
+    csv: &CsvOptions,
+    mut each: impl FnMut(&[u8]),
+) -> Result<(), Trouble> {
     let mut records = Records::new(plain, csv, LONGEST_STATEMENT);
-    let mut counted = Counted::default();
     let mut is_header = csv.header;
     loop {
         match records.next() {
             Ok(Some(_)) if is_header => is_header = false,
-            Ok(Some(row)) => counted.add(row),
+            Ok(Some(row)) => each(row),
             Ok(None) => break,
             Err(error) => return Err(trouble(error, file)),
         }
     }
     records.into_source().finish()?;
-    Ok(counted)
+    Ok(())
 }
 
 fn trouble(error: LexError, file: &DumpFile) -> Trouble {

@@ -2,10 +2,12 @@
 //!
 //! Owns the order of the steps and the list of what differs. Each file is read once (`files.rs`), several at the same time;
 //! what the manifest says of the whole is compared with what it says of the parts, and with the file `metadata`
-//! (`totals.rs`). Nothing is changed, on neither side. A difference is no error: an error is what keeps us from telling.
+//! (`totals.rs`), and with `--against` each chunk is read again from the server (`against.rs`). Nothing is changed, on neither side. A difference is no error: an error is what keeps us from telling.
 
+mod against;
 pub mod config;
 mod files;
+mod keys;
 pub mod report;
 mod totals;
 
@@ -18,6 +20,7 @@ use crate::error::Error;
 use crate::manifest::source::{DumpFile, Source, SourceError};
 use crate::progress::Progress;
 use crate::storage::LocalArchive;
+use against::Comparison;
 use config::VerifyConfig;
 use files::FileCheck;
 use report::VerifyReport;
@@ -55,10 +58,25 @@ pub fn run(
     let check = FileCheck::new(&source, progress);
     differences.extend(check_files(&source, &check, config.threads, cancel)?);
     check.finish();
+    let mut against = None;
+    if let Some(options) = &config.against {
+        let Some(manifest) = &source.manifest else {
+            return Err(Error::Request {
+                message: format!(
+                    "{} has no manifest.json, which tells what to compare",
+                    source.describe()
+                ),
+                hint: Some("only dumps of rdump can be compared with a server".to_owned()),
+            });
+        };
+        let comparison = Comparison::new(options, config, &source, manifest, progress, cancel);
+        differences.extend(comparison.differences()?);
+        against = Some(comparison.server());
+    }
     Ok(VerifyReport {
         counts: progress.counts(),
         source: source.describe(),
-        against: None,
+        against,
         differences,
         duration: clock.elapsed(),
         warnings,

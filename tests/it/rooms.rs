@@ -63,6 +63,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
         "manifest",
         &[
             "catalog::ident",
+            "format::CsvBinary",
             "format::CsvOptions",
             "format::Format",
             "server::position",

@@ -63,7 +63,7 @@ impl<'a> Words<'a> {
     }
 
     /// Takes that word; `None` if another one is there.
-    pub fn expect(&mut self, keyword: &str) -> Option<()> {
+    pub fn must_be(&mut self, keyword: &str) -> Option<()> {
         (self.keyword()? == keyword).then_some(())
     }
 

@@ -31,13 +31,13 @@ fn refused(dump: &Path, arguments: &[&str], sentence: &str) {
 
 const TABLE: (&str, &str) = ("rdt_hostile.t-schema.sql", "CREATE TABLE `t` (`a` INT);");
 
-fn drop_it() {
-    Server::mariadb().exec("DROP DATABASE IF EXISTS rdt_hostile");
+fn drop_it(database: &str) {
+    Server::mariadb().exec(&format!("DROP DATABASE IF EXISTS {database}"));
 }
 
 #[test]
 fn a_statement_that_leaves_its_file_s_object_is_not_run() {
-    drop_it();
+    drop_it("rdt_hostile");
     for (name, text) in [
         ("rdt_hostile-schema-create.sql", "CREATE DATABASE other;"),
         (
@@ -66,7 +66,7 @@ fn a_statement_that_leaves_its_file_s_object_is_not_run() {
             "which is not run",
         );
     }
-    drop_it();
+    drop_it("rdt_hostile");
 }
 
 #[test]
@@ -96,9 +96,9 @@ fn a_manifest_is_trusted_for_nothing() {
 /// A file of a few kilobytes that is gigabytes once it is decompressed: one statement without an end.
 #[test]
 fn a_statement_without_end_is_bounded_also_when_it_is_compressed() {
-    drop_it();
-    let dump = directory(&[TABLE]);
-    let file = fs::File::create(dump.path().join("rdt_hostile.t.000000000.sql.gz")).unwrap();
+    drop_it("rdt_bomb");
+    let dump = directory(&[("rdt_bomb.t-schema.sql", TABLE.1)]);
+    let file = fs::File::create(dump.path().join("rdt_bomb.t.000000000.sql.gz")).unwrap();
     let mut gzip = flate2::write::GzEncoder::new(file, flate2::Compression::best());
     gzip.write_all(b"INSERT INTO `t` VALUES (1)").unwrap();
     let blanks = vec![b' '; 1 << 20];
@@ -110,5 +110,5 @@ fn a_statement_without_end_is_bounded_also_when_it_is_compressed() {
     if limit.parse::<u64>().unwrap() < 64 << 20 {
         refused(dump.path(), &[], "statement 1 is longer than");
     }
-    drop_it();
+    drop_it("rdt_bomb");
 }

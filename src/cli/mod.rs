@@ -1,7 +1,8 @@
 //! The command line: the only place that knows clap, and the only one that prints.
 //!
-//! Owns the way from words to a [`Command`]: `argv.rs` rewrites what clap cannot say, `flags.rs` is what was typed, `dump.rs`
-//! what it means; a command beside the dump has a file for both and a line in [`SUBCOMMANDS`]. `output.rs` and `report.rs` decide who writes where. What a dump does it leaves to `dump/`.
+//! Owns the way from words to a [`Command`]: `argv.rs` rewrites what clap cannot say, `flags.rs` is what was typed,
+//! `defaults.rs` what the option files add, `dump.rs` what it means; a command beside the dump has a file for both and a line in
+//! `SUBCOMMANDS`. `output.rs` and `report.rs` decide who writes where. What a dump does it leaves to `dump/`.
 
 mod argv;
 mod backup;

@@ -1,7 +1,7 @@
 //! `StatusServer`: the counters of a run over HTTP, while it runs.
 //!
 //! Owns a socket and one thread, which answers `GET /metrics` and `GET /status`, one request after the other, each within
-//! [`PATIENCE`]. It reads counters and nothing else. What is answered `metrics.rs` knows.
+//! two seconds. It reads counters and nothing else. What is answered `metrics.rs` knows.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};

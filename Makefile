@@ -7,7 +7,7 @@ SEEDS ?= 100
 FIRST ?= 1
 TARGET = $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 
-.PHONY: help build demo test bench faults soak check install clean
+.PHONY: help build demo test bench faults soak check install dist clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,8 +36,12 @@ check: ## formatting, lints, documentation and the rooms' imports
 	RUSTDOCFLAGS=-Dwarnings $(CARGO) doc --release --no-deps --quiet
 	$(CARGO) test --release --quiet --test it rooms::
 
-install: build ## put rdump into PREFIX/bin (/usr/local), under DESTDIR
-	install -D -m 755 $(TARGET)/release/rdump $(DESTDIR)$(PREFIX)/bin/rdump
+install: build ## put rdump, its manual and completions into PREFIX (/usr/local), under DESTDIR
+	scripts/install $(TARGET)/release/rdump $(DESTDIR)$(PREFIX)
+
+dist: ## a release binary, a .deb and checksums in $(TARGET)/dist
+	$(CARGO) build --profile release-lto
+	scripts/dist $(TARGET)/release-lto/rdump $(TARGET)/dist
 
 clean: ## remove everything that was built, and the servers
 	scripts/dev-server all remove

@@ -83,6 +83,22 @@ pub enum Error {
         /// What the user can do.
         hint: Option<String>,
     },
+    /// Another run is at work.
+    #[error("{what} is held by another run{}", .holder.map(|pid| format!(" (process {pid})")).unwrap_or_default())]
+    Locked {
+        /// The lock file or the directory, in words.
+        what: String,
+        /// The process that holds it, if it said so.
+        holder: Option<u32>,
+    },
+    /// The lock file cannot be used.
+    #[error("the lock file {path} cannot be used")]
+    Lock {
+        /// The file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
     /// The run was cancelled from outside.
     #[error("the run was interrupted")]
     Interrupted,
@@ -97,9 +113,12 @@ impl Error {
         }
     }
 
-    /// What the shell is told (DESIGN.md section 9): there is no whole dump.
+    /// What the shell is told (DESIGN.md section 9): there is no whole dump, or another run is at work on one.
     pub fn exit_code(&self) -> u8 {
-        1
+        match self {
+            Self::Locked { .. } | Self::Storage(StorageError::Locked { .. }) => 75,
+            _ => 1,
+        }
     }
 
     /// What the user can do about it.
@@ -114,6 +133,10 @@ impl Error {
             }
             Self::Storage(source) => source.hint(),
             Self::Request { hint, .. } => hint.clone(),
+            Self::Locked { .. } => {
+                Some("wait for its end; a lock never outlives its process".to_owned())
+            }
+            Self::Lock { .. } => Some("name another one by --lock-file".to_owned()),
             Self::Tables { .. } | Self::Interrupted => None,
         }
     }

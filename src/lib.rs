@@ -16,6 +16,7 @@
 //!
 //! - [`cli`] is the command line: what was typed becomes a [`dump::config::DumpConfig`], what happened becomes words.
 //! - [`dump`] is the journey: the order of the steps, the plan, the workers, the end.
+//! - [`backup`] is the same journey made again and again: the lock, the link to the newest dump, the removal of older ones.
 //! - [`load`] is the way back, and [`verify`] looks whether there is one: the same rooms, walked the other way.
 //! - [`error`] is what ended a run, on which object.
 //!
@@ -35,6 +36,7 @@
 //!
 //! Imports go from `main` to [`cli`] to the journeys to the rooms and never back. `tests/it/rooms.rs` has the table, and checks it.
 
+pub mod backup;
 pub mod cancel;
 pub mod catalog;
 pub mod chunk;

@@ -1,7 +1,8 @@
-//! From flags, environment and option file to [`ConnectOptions`].
+//! From flags, option files and environment to [`ConnectOptions`].
 //!
-//! Owns the flags, which every command that reaches a server has, which source of a setting wins, and the checks of certificates, all without a server. The order for the password is in
-//! `password.rs`, the files' grammar in `option_file.rs`.
+//! Owns the flags, which every command that reaches a server has, which source of a setting wins, when a unix socket is used, and
+//! the checks of certificates, all without a server. The order for the password is in `password.rs`, what the files say in
+//! `defaults.rs`.
 
 #![allow(clippy::doc_markdown)] // the comments on flags are their help lines
 
@@ -11,11 +12,12 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::flags::{choose, wait};
-use super::option_file::{FilePassword, OptionFile};
-use super::password::{TypedPassword, ask_password, find_password};
+use super::defaults::{Defaults, FilePassword};
+use super::password::{TypedPassword, find_password};
+use super::prompt::ask_password;
 use super::usage::UsageError;
-use crate::secret::Secret;
+use super::values::{port, secret, tls_mode, wait};
+use crate::secret::{Secret, SecretCommand};
 use crate::server::{ConnectOptions, TlsMode, TlsOptions};
 
 /// How to reach the server.
@@ -37,6 +39,12 @@ pub struct ConnectionArgs {
     /// What `argv.rs` makes of `-p` alone
     #[arg(long, hide = true)]
     pub ask_password: bool,
+    /// Program that prints the password, run for each connection
+    #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
+    pub password_command: Option<String>,
+    /// Send the password as it is if asked, by TLS or socket
+    #[arg(long, alias = "enable-cleartext-plugin")]
+    pub allow_cleartext_passwords: bool,
     /// Unix socket, instead of host and port
     #[arg(short = 'S', long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
@@ -52,6 +60,18 @@ pub struct ConnectionArgs {
     /// As in mysql [default: PREFERRED, with --ca VERIFY_CA]
     #[arg(long, value_name = "MODE", value_parser = tls_mode)]
     pub ssl_mode: Option<TlsMode>,
+    /// Read [rdump-NAME] of the option files too
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// Read this option file and no other
+    #[arg(long, value_name = "FILE")]
+    pub defaults_file: Option<PathBuf>,
+    /// Read this option file too, before ~/.my.cnf
+    #[arg(long, value_name = "FILE")]
+    pub defaults_extra_file: Option<PathBuf>,
+    /// Read no option files
+    #[arg(long)]
+    pub no_defaults: bool,
     /// Longest wait for the server's next bytes
     #[arg(long, value_name = "TIME", default_value = "15m", value_parser = wait)]
     pub read_timeout: Duration,
@@ -63,6 +83,25 @@ pub struct ConnectionArgs {
     pub first_row_timeout: Option<Duration>,
 }
 
+/// A command that may reach a server.
+pub trait Connects {
+    /// How to reach it; `None` if it does not this time.
+    fn connection(&self) -> Option<&ConnectionArgs>;
+}
+
+impl ConnectionArgs {
+    /// What is odd about the flags and the files, one sentence each.
+    pub fn warnings(&self, defaults: &Defaults) -> Vec<String> {
+        let mut warnings = defaults.warnings.clone();
+        if self.password.is_some() {
+            let sentence = "a password on the command line can be seen by everybody on this machine (ps); \
+                            use -p, RDUMP_PASSWORD, --password-command or an option file";
+            warnings.push(sentence.to_owned());
+        }
+        warnings
+    }
+}
+
 /// The connection but for its password, which is asked for when all else is in order.
 pub struct Connection {
     options: ConnectOptions,
@@ -71,25 +110,44 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Puts flags and option file together.
+    /// Puts flags, option files and environment together.
     pub fn new(
         args: &ConnectionArgs,
-        file: OptionFile,
+        file: Defaults,
         session_variables: Vec<(String, String)>,
     ) -> Result<Self, UsageError> {
         let tls = tls_options(args, &file)?;
-        let socket = socket(args, file.socket)?;
-        let typed = match &args.password {
-            Some(secret) => TypedPassword::Given(secret.clone()),
-            None if args.ask_password => TypedPassword::Ask,
-            None => TypedPassword::Absent,
+        let typed_host = args.host.clone().filter(|host| !host.is_empty());
+        let host = typed_host
+            .or_else(|| file.host.clone())
+            .or_else(|| variable("MYSQL_HOST"));
+        let socket = socket(args, &file, host.as_deref())?;
+        if args.allow_cleartext_passwords && socket.is_none() && !tls.mode.is_certain() {
+            let sentence =
+                "--allow-cleartext-passwords needs a connection that nobody can listen to";
+            return Err(UsageError::new(sentence)
+                .with_hint("add --ssl-mode REQUIRED or one of the VERIFY modes, or use a socket"));
+        }
+        let port = match args.port.or(file.port) {
+            Some(port) => port,
+            None => port_of_environment()?.unwrap_or(3306),
+        };
+        let typed_user = args.user.clone().filter(|user| !user.is_empty());
+        let typed = match (&args.password, &args.password_command) {
+            (Some(secret), _) => TypedPassword::Given(secret.clone()),
+            (None, _) if args.ask_password => TypedPassword::Ask,
+            (None, Some(line)) => TypedPassword::Command(SecretCommand::new(line)),
+            (None, None) => TypedPassword::Absent,
         };
         let options = ConnectOptions {
-            host: first(args.host.as_deref(), file.host, "127.0.0.1"),
-            port: args.port.or(file.port).unwrap_or(3306),
+            host: host.unwrap_or_else(|| "127.0.0.1".to_owned()),
+            port,
             socket,
-            user: first(args.user.as_deref(), file.user, "root"),
+            user: typed_user
+                .or(file.user)
+                .unwrap_or_else(|| "root".to_owned()),
             password: None,
+            cleartext_passwords: args.allow_cleartext_passwords,
             tls,
             connect_timeout: args.connect_timeout,
             read_timeout: args.read_timeout,
@@ -112,62 +170,71 @@ impl Connection {
     }
 }
 
-fn port(text: &str) -> Result<u16, String> {
-    let port = text.parse().ok().filter(|port| *port > 0);
-    port.ok_or_else(|| "a port is a number from 1 to 65535".to_owned())
+/// A variable that is set, and not to nothing.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// Cannot fail, but must wrap the text before anything could print it.
-#[allow(clippy::unnecessary_wraps)] // clap wants a Result
-fn secret(text: &str) -> Result<Secret, String> {
-    Ok(Secret::new(text))
+fn port_of_environment() -> Result<Option<u16>, UsageError> {
+    let Some(text) = variable("MYSQL_TCP_PORT") else {
+        return Ok(None);
+    };
+    let parsed = port(&text);
+    let parsed = parsed.map_err(|problem| {
+        UsageError::new(format!(
+            "invalid value `{text}` of MYSQL_TCP_PORT: {problem}"
+        ))
+    })?;
+    Ok(Some(parsed))
 }
 
-/// The mode of that name, in any case and with `-` for `_`.
-pub fn tls_mode(text: &str) -> Result<TlsMode, String> {
-    let modes = [
-        ("DISABLED", TlsMode::Disabled),
-        ("PREFERRED", TlsMode::Preferred),
-        ("REQUIRED", TlsMode::Required),
-        ("VERIFY_CA", TlsMode::VerifyCa),
-        ("VERIFY_IDENTITY", TlsMode::VerifyIdentity),
-    ];
-    choose(&text.replace('-', "_"), &modes)
-}
+/// Where servers listen unless told otherwise: Debian's MariaDB and MySQL, Red Hat's, and MySQL's own default.
+const USUAL_SOCKETS: [&str; 3] = [
+    "/run/mysqld/mysqld.sock",
+    "/var/lib/mysql/mysql.sock",
+    "/tmp/mysql.sock",
+];
 
-fn first(typed: Option<&str>, from_file: Option<String>, default: &str) -> String {
-    let typed = typed.filter(|text| !text.is_empty()).map(str::to_owned);
-    typed.or(from_file).unwrap_or_else(|| default.to_owned())
-}
-
-/// A typed socket wins over everything; one of the file only when neither host nor port was typed.
+/// A typed socket wins over everything. Without a typed port, `localhost` is the socket of the file or a usual one, as for
+/// every client of MySQL; so is no host at all if a file has a socket. Any other host is reached by TCP.
 fn socket(
     args: &ConnectionArgs,
-    from_file: Option<PathBuf>,
+    file: &Defaults,
+    host: Option<&str>,
 ) -> Result<Option<PathBuf>, UsageError> {
-    let Some(socket) = &args.socket else {
-        let typed_tcp = args.host.is_some() || args.port.is_some();
-        return Ok(from_file.filter(|_| !typed_tcp));
-    };
-    let text = socket.to_string_lossy();
-    let first_word = text.split_whitespace().next().unwrap_or_default();
-    if first_word.eq_ignore_ascii_case("select") {
-        // Dumpling's letter for --sql.
-        return Err(UsageError::new("-S is the unix socket, not a query").with_hint("use --sql"));
+    if let Some(socket) = &args.socket {
+        let text = socket.to_string_lossy();
+        let first_word = text.split_whitespace().next().unwrap_or_default();
+        if first_word.eq_ignore_ascii_case("select") {
+            // Dumpling's letter for --sql.
+            let sentence = "-S is the unix socket, not a query";
+            return Err(UsageError::new(sentence).with_hint("use --sql"));
+        }
+        return Ok(Some(socket.clone()));
     }
-    Ok(Some(socket.clone()))
+    if args.port.is_some() || file.by_socket == Some(false) {
+        return Ok(None);
+    }
+    let named = || {
+        let of_file = file.socket.clone();
+        of_file.or_else(|| variable("MYSQL_UNIX_PORT").map(PathBuf::from))
+    };
+    let usual = || {
+        USUAL_SOCKETS
+            .iter()
+            .map(PathBuf::from)
+            .find(|path| path.exists())
+    };
+    Ok(match host {
+        None if file.by_socket == Some(true) => named().or_else(usual),
+        None => named(),
+        Some("localhost") => named().or_else(usual),
+        Some(_) => None,
+    })
 }
 
-fn tls_options(args: &ConnectionArgs, file: &OptionFile) -> Result<TlsOptions, UsageError> {
-    let mode = match (args.ssl_mode, &file.ssl_mode) {
-        (Some(mode), _) => Some(mode),
-        (None, Some(text)) => Some(tls_mode(text).map_err(|problem| {
-            UsageError::new(format!(
-                "invalid ssl-mode `{text}` in the option file: {problem}"
-            ))
-        })?),
-        (None, None) => None,
-    };
+fn tls_options(args: &ConnectionArgs, file: &Defaults) -> Result<TlsOptions, UsageError> {
+    let mode = args.ssl_mode.or(file.ssl_mode);
     let pick = |typed: &Option<PathBuf>, from_file: &Option<PathBuf>| {
         typed.clone().or_else(|| from_file.clone())
     };
@@ -227,51 +294,75 @@ mod tests {
     use super::super::typed;
     use super::*;
 
-    fn connection(line: &[&str], file: OptionFile) -> Result<ConnectOptions, UsageError> {
+    fn connection(line: &[&str], file: Defaults) -> Result<ConnectOptions, UsageError> {
         let args: DumpArgs = typed(line);
         Connection::new(&args.connection, file, Vec::new()).map(|connection| connection.options)
     }
 
-    fn file() -> OptionFile {
-        OptionFile {
-            host: Some("db1".to_owned()),
+    fn file() -> Defaults {
+        Defaults {
             port: Some(3307),
             user: Some("me".to_owned()),
             socket: Some("/file.sock".into()),
-            ..OptionFile::default()
+            ..Defaults::default()
         }
     }
 
     #[test]
     fn flags_win_over_the_file_and_the_file_over_the_defaults() {
-        let options = connection(&[], OptionFile::default()).unwrap();
+        let options = connection(&[], Defaults::default()).unwrap();
         assert_eq!((options.host.as_str(), options.port), ("127.0.0.1", 3306));
         assert_eq!((options.user.as_str(), options.socket), ("root", None));
         assert_eq!(options.first_row_timeout, options.read_timeout);
         let options = connection(&["-uyou"], file()).unwrap();
-        assert_eq!((options.host.as_str(), options.port), ("db1", 3307));
+        assert_eq!((options.host.as_str(), options.port), ("127.0.0.1", 3307));
         assert_eq!(options.user, "you");
         assert_eq!(options.socket, Some("/file.sock".into()));
     }
 
     #[test]
-    fn a_typed_host_or_port_wins_over_the_socket_of_the_file() {
-        assert_eq!(connection(&["-hdb2"], file()).unwrap().socket, None);
-        assert_eq!(connection(&["-P1"], file()).unwrap().socket, None);
-        let both = connection(&["-hdb2", "-S/typed.sock"], file()).unwrap();
-        assert_eq!(both.socket, Some("/typed.sock".into()));
+    fn the_socket_of_the_file_is_for_this_machine_and_no_typed_port() {
+        let socket = |line: &[&str], file| connection(line, file).unwrap().socket;
+        assert_eq!(socket(&["-hdb2"], file()), None);
+        assert_eq!(socket(&["-h127.0.0.1"], file()), None);
+        assert_eq!(socket(&["-P1"], file()), None);
+        assert_eq!(socket(&["-hlocalhost", "-P1"], file()), None);
+        let of_file = Some(PathBuf::from("/file.sock"));
+        assert_eq!(socket(&["-hlocalhost"], file()), of_file);
+        let elsewhere = Defaults {
+            host: Some("db1".to_owned()),
+            ..file()
+        };
+        assert_eq!(socket(&[], elsewhere), None);
+        let by_tcp = Defaults {
+            by_socket: Some(false),
+            ..file()
+        };
+        assert_eq!(socket(&["-hlocalhost"], by_tcp), None);
+        let typed = Some(PathBuf::from("/typed.sock"));
+        assert_eq!(socket(&["-hdb2", "-S/typed.sock"], file()), typed);
+    }
+
+    #[test]
+    fn a_clear_password_wants_a_private_connection() {
+        let allowed = |line: &[&str]| {
+            let line = [&["--allow-cleartext-passwords"], line].concat();
+            connection(&line, Defaults::default()).is_ok()
+        };
+        assert!(!allowed(&[]) && !allowed(&["--ssl-mode=PREFERRED"]));
+        assert!(allowed(&["--ssl-mode=REQUIRED"]) && allowed(&["-S/s"]));
     }
 
     #[test]
     fn a_ca_is_checked_unless_the_mode_says_otherwise() {
-        let mode = |line: &[&str]| connection(line, OptionFile::default()).unwrap().tls.mode;
+        let mode = |line: &[&str]| connection(line, Defaults::default()).unwrap().tls.mode;
         assert_eq!(mode(&[]), TlsMode::Preferred);
         assert_eq!(mode(&["--ca", "/dev/null"]), TlsMode::VerifyCa);
         let required = ["--ssl-ca=/dev/null", "--ssl-mode=required"];
         assert_eq!(mode(&required), TlsMode::Required);
-        let from_file = OptionFile {
-            ssl_mode: Some("VERIFY_IDENTITY".to_owned()),
-            ..OptionFile::default()
+        let from_file = Defaults {
+            ssl_mode: Some(TlsMode::VerifyIdentity),
+            ..Defaults::default()
         };
         let options = connection(&[], from_file).unwrap();
         assert_eq!(options.tls.mode, TlsMode::VerifyIdentity);
@@ -279,7 +370,7 @@ mod tests {
 
     #[test]
     fn a_certificate_file_may_hold_the_key_too() {
-        let options = connection(&["--cert=/dev/null"], OptionFile::default()).unwrap();
+        let options = connection(&["--cert=/dev/null"], Defaults::default()).unwrap();
         assert_eq!(options.tls.key, Some("/dev/null".into()));
     }
 }

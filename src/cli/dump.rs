@@ -9,14 +9,17 @@ use time::OffsetDateTime;
 use time::macros::format_description;
 
 use super::DumpCommand;
+use super::backup;
 use super::condition::{ConditionError, check_condition};
 use super::connection::Connection;
+use super::defaults::Defaults;
 use super::flags::{ConsistencyArgs, DumpArgs, DumplingArgs, OutputArgs, SelectionArgs};
-use super::option_file::OptionFile;
+use super::metrics::MetricsFile;
 use super::output::Telling;
 use super::shape::format;
 use super::template::{Scope, parse_template};
 use super::usage::UsageError;
+use crate::backup::series::Series;
 use crate::catalog::filter::TableFilter;
 use crate::dump::config::{ConsistencyMode, ConsistencyOptions, DumpConfig, Objects, Selection};
 use crate::format::{Format, SqlOptions};
@@ -30,9 +33,9 @@ const VIRTUAL_DATABASES: [&str; 4] = [
     "inspection_schema",
 ];
 
-/// Turns the typed flags into a command, or says what is wrong with them.
-pub fn convert(args: &DumpArgs) -> Result<DumpCommand, UsageError> {
-    let mut warnings = Vec::new();
+/// Turns the flags into a command, or says what is wrong with them.
+pub fn convert(args: &DumpArgs, defaults: Defaults) -> Result<DumpCommand, UsageError> {
+    let mut warnings = args.connection.warnings(&defaults);
     check_left_over_words(&args.output.words)?;
     let selection = selection(&args.selection)?;
     let objects = objects(&args.selection, args.selection.sql.is_some())?;
@@ -41,15 +44,13 @@ pub fn convert(args: &DumpArgs) -> Result<DumpCommand, UsageError> {
     let format = format(&args.shape, query.is_some(), &mut warnings)?;
     let format = with_history(format, objects.history)?;
     let consistency = consistency(&args.consistency)?;
-    let variables = session_variables(args, &mut warnings)?;
+    let variables = session_variables(args)?;
     let file_name_template = template(&args.output, &selection, query.is_some())?;
-    let output = output_directory(&args.output)?;
+    let (output, series) = output_directory(&args.output)?;
+    let backup = backup::backup(&args.backup, series)?;
+    let watch = backup::watch(&args.backup, query.is_some())?;
 
-    let home = std::env::home_dir();
-    let option_file =
-        OptionFile::of_home(home.as_deref()).map_err(|error| UsageError::from_error(&error))?;
-    warnings.extend(option_file.warnings.iter().cloned());
-    let connection = Connection::new(&args.connection, option_file, variables)?;
+    let connection = Connection::new(&args.connection, defaults, variables)?;
     let telling = Telling::new(&args.telling, warnings)?;
     let config = DumpConfig {
         connection: connection.with_password()?,
@@ -68,18 +69,36 @@ pub fn convert(args: &DumpArgs) -> Result<DumpCommand, UsageError> {
         output,
         file_name_template,
         retry: RetryPolicy::with_attempts(args.consistency.retries),
+        max_rate: args.backup.max_rate,
+        watch,
         dry_run: args.output.dry_run,
     };
-    Ok(DumpCommand { config, telling })
+    Ok(DumpCommand {
+        config,
+        backup,
+        metrics: args.backup.metrics_file.clone().map(MetricsFile::new),
+        status: args.backup.status_addr,
+        telling,
+    })
 }
 
 fn check_left_over_words(words: &[String]) -> Result<(), UsageError> {
     let Some(word) = words.first() else {
         return Ok(());
     };
+    if word.contains("://") {
+        // It may hold a password.
+        return Err(UsageError::new("unexpected word that looks like a URL")
+            .with_hint("one server is named by mysql://user@host:3306/database"));
+    }
     let hint = match word.as_str() {
         "true" | "false" => format!("a switch takes its value after a `=`, as --no-views={word}"),
-        _ => format!("a database is named by -B {word}, a table by -T db.table"),
+        _ => match super::near_command(word) {
+            Some(command) => {
+                format!("did you mean rdump {command}? A database is named by -B {word}")
+            }
+            None => format!("a database is named by -B {word}, a table by -T db.table"),
+        },
     };
     Err(UsageError::new(format!("unexpected word `{word}`")).with_hint(hint))
 }
@@ -229,15 +248,10 @@ fn consistency(args: &ConsistencyArgs) -> Result<ConsistencyOptions, UsageError>
 }
 
 /// `--params`, and what Dumpling has flags for.
-fn session_variables(
-    args: &DumpArgs,
-    warnings: &mut Vec<String>,
-) -> Result<Vec<(String, String)>, UsageError> {
+fn session_variables(args: &DumpArgs) -> Result<Vec<(String, String)>, UsageError> {
     let DumplingArgs {
         dump_empty_database,
         transactional_consistency,
-        allow_cleartext_passwords,
-        status_addr,
         tidb_mem_quota_query,
     } = &args.dumpling;
     if !dump_empty_database {
@@ -247,12 +261,6 @@ fn session_variables(
     if !transactional_consistency {
         let sentence = "--transactional-consistency=false is not known here";
         return Err(UsageError::new(sentence).with_hint("use --consistency lock"));
-    }
-    if *allow_cleartext_passwords {
-        return Err(UsageError::new("passwords are never sent in clear text"));
-    }
-    if status_addr.is_some() {
-        warnings.push("--status-addr is ignored: there is no status server".to_owned());
     }
     let mut variables = args.shape.params.concat();
     if let Some(quota) = tidb_mem_quota_query {
@@ -289,13 +297,15 @@ fn template(
 }
 
 /// The directory, which must be new or empty. A dry run writes nothing and does not look.
-fn output_directory(args: &OutputArgs) -> Result<PathBuf, UsageError> {
+fn output_directory(args: &OutputArgs) -> Result<(PathBuf, Option<Series>), UsageError> {
     let path = match &args.output {
         Some(path) => local_path(path)?,
         None => PathBuf::from(format!("./export-{}", file_time())),
     };
-    if args.dry_run {
-        return Ok(path);
+    let (path, series) = backup::output_of_run(path)?;
+    // Of a series another run may be at work, which the lock is to tell.
+    if args.dry_run || series.is_some() {
+        return Ok((path, series));
     }
     let unusable = |problem: &str| {
         let sentence = format!("the output {} {problem}", path.display());
@@ -303,11 +313,11 @@ fn output_directory(args: &OutputArgs) -> Result<PathBuf, UsageError> {
     };
     match std::fs::read_dir(&path) {
         Ok(mut entries) => match entries.next() {
-            None => Ok(path),
+            None => Ok((path, series)),
             Some(_) => Err(unusable("is not empty")),
         },
         Err(error) => match error.kind() {
-            std::io::ErrorKind::NotFound => Ok(path),
+            std::io::ErrorKind::NotFound => Ok((path, series)),
             std::io::ErrorKind::NotADirectory => Err(unusable("is, or goes through, a file")),
             _ => Err(unusable("cannot be read").caused_by(error)),
         },
@@ -352,7 +362,7 @@ mod tests {
     fn config(words: &[&str]) -> DumpConfig {
         // What is typed wins over the password of whoever runs the tests.
         let words = [&["--password=x"], words].concat();
-        convert(&typed(&words)).unwrap().config
+        convert(&typed(&words), Defaults::default()).unwrap().config
     }
 
     #[test]
@@ -432,8 +442,9 @@ mod tests {
             "-o",
             "local:///nowhere/dump",
         ];
-        let command = convert(&typed(&words)).unwrap();
-        assert_eq!(command.telling.warnings.len(), 1);
+        let command = convert(&typed(&words), Defaults::default()).unwrap();
+        assert_eq!(command.telling.warnings.len(), 0);
+        assert_eq!(command.status.unwrap().to_string(), "127.0.0.1:8281");
         let config = command.config;
         assert_eq!(config.file_size_bytes, Some(256 << 20));
         assert_eq!(config.output, PathBuf::from("/nowhere/dump"));
@@ -450,7 +461,7 @@ mod tests {
     #[test]
     fn the_debug_text_holds_no_password() {
         let args = typed(&["--password=hunter2"]);
-        let command = convert(&args).unwrap();
+        let command = convert(&args, Defaults::default()).unwrap();
         assert!(!format!("{args:?} {command:?}").contains("hunter2"));
     }
 }

@@ -1,28 +1,30 @@
 //! The flags of a dump, exactly as typed.
 //!
-//! Owns names, letters, help lines and defaults, and the checks of single values. What the flags mean together `dump.rs`
-//! decides. The flags that every command has are in `connection.rs` and `output.rs`. Names and letters are Dumpling's where it has the flag.
+//! Owns names, letters, help lines and defaults. What one value means `values.rs` knows, what the flags mean together `dump.rs` and
+//! `backup.rs` decide. The flags that every command has are in `connection.rs` and `output.rs`. Names and letters are Dumpling's
+//! where it has the flag.
 
 #![allow(clippy::doc_markdown)] // the comments on flags are their help lines
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgAction, Args, Parser};
 
-use super::connection::ConnectionArgs;
+use super::connection::{ConnectionArgs, Connects};
 use super::names::{parse_databases, parse_definer, parse_tables, parse_variables};
 use super::output::TellingArgs;
-use super::size::{MeasureError, parse_duration, parse_size};
+use super::size::{parse_duration, parse_size};
+use super::values::{
+    at_least_one, compression, conditions, consistency, csv_binary, escaped, file_size, file_type,
+    keep, rate, some_size, spare_connections, status_address, threads, tries, wait,
+};
+use crate::backup::retention::Keep;
 use crate::catalog::ident::ObjectName;
 use crate::compress::Compression;
-use crate::dump::config::{ConsistencyMode, Definer};
+use crate::dump::config::{Condition, ConsistencyMode, Definer};
 use crate::format::CsvBinary;
-
-/// Smaller files would cost more than they hold.
-const SMALLEST_FILE_BYTES: u64 = 4096;
-/// More workers than any server has connections for.
-const MOST_THREADS: usize = 1000;
 
 /// Everything that was typed.
 #[derive(Debug, Parser)]
@@ -45,9 +47,17 @@ pub struct DumpArgs {
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
+    pub backup: BackupArgs,
+    #[command(flatten)]
     pub telling: TellingArgs,
     #[command(flatten)]
     pub dumpling: DumplingArgs,
+}
+
+impl Connects for DumpArgs {
+    fn connection(&self) -> Option<&ConnectionArgs> {
+        Some(&self.connection)
+    }
 }
 
 /// What to dump.
@@ -197,7 +207,7 @@ pub struct ConsistencyArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
-    /// Directory, new or empty [default: ./export-<UTC time>]
+    /// New or empty; {date}, {time} [default: ./export-<UTC time>]
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Data files' names [default: {db}.{table}.{chunk}]
@@ -211,6 +221,39 @@ pub struct OutputArgs {
     pub words: Vec<String>,
 }
 
+/// For a dump that is made again and again.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Backup")]
+pub struct BackupArgs {
+    /// Dumps of this job to keep: a number, or an age as 14d
+    #[arg(long, value_name = "N|AGE", value_parser = keep)]
+    pub keep: Option<Keep>,
+    /// Have this symbolic link lead to the new dump
+    #[arg(long, value_name = "PATH")]
+    pub latest_link: Option<PathBuf>,
+    /// Held while running [default: one per job, with {date} in -o]
+    #[arg(long, value_name = "FILE")]
+    pub lock_file: Option<PathBuf>,
+    /// Write the outcome for Prometheus' textfile collector
+    #[arg(long, value_name = "FILE")]
+    pub metrics_file: Option<PathBuf>,
+    /// Answer /metrics and /status; :PORT is of loopback
+    #[arg(long, value_name = "ADDRESS", value_parser = status_address)]
+    pub status_addr: Option<SocketAddr>,
+    /// Most bytes in a second, before compression
+    #[arg(long, value_name = "SIZE", value_parser = rate)]
+    pub max_rate: Option<u64>,
+    /// Pause while so, as 'Threads_running>40'; comma list
+    #[arg(long, value_name = "CONDITIONS", value_parser = conditions)]
+    pub throttle: Vec<Vec<Condition>>,
+    /// Pause while this replica is further behind
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub max_replica_lag: Option<Duration>,
+    /// End when less is free; 0 does not even look before
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub min_free_space: Option<u64>,
+}
+
 /// Flags of Dumpling that mean something else here, or nothing.
 #[derive(Debug, Args)]
 pub struct DumplingArgs {
@@ -220,12 +263,6 @@ pub struct DumplingArgs {
     /// Always so
     #[arg(long, hide = true, default_value = "true", action = ArgAction::Set)]
     pub transactional_consistency: bool,
-    /// Never so
-    #[arg(long, hide = true)]
-    pub allow_cleartext_passwords: bool,
-    /// There is no such server
-    #[arg(long, hide = true)]
-    pub status_addr: Option<String>,
     /// A session variable
     #[arg(long, hide = true)]
     pub tidb_mem_quota_query: Option<u64>,
@@ -238,132 +275,4 @@ pub enum FileType {
     Sql,
     /// Comma-separated values.
     Csv,
-}
-
-pub fn threads(text: &str) -> Result<usize, String> {
-    let threads = text.parse().ok();
-    threads
-        .filter(|threads| (1..=MOST_THREADS).contains(threads))
-        .ok_or_else(|| format!("it must be a number from 1 to {MOST_THREADS}"))
-}
-
-fn spare_connections(text: &str) -> Result<usize, String> {
-    let spare = text.parse().ok();
-    spare
-        .filter(|spare| *spare <= MOST_THREADS)
-        .ok_or_else(|| format!("it must be a number from 0 to {MOST_THREADS}"))
-}
-
-fn at_least_one(text: &str) -> Result<u64, String> {
-    let number = text.parse().ok().filter(|number| *number > 0);
-    number.ok_or_else(|| "it must be a number, at least 1".to_owned())
-}
-
-pub fn tries(text: &str) -> Result<u32, String> {
-    let tries = text.parse().ok().filter(|tries| *tries > 0);
-    tries.ok_or_else(|| "it must be a number, at least 1: the first try counts".to_owned())
-}
-
-pub fn some_size(text: &str) -> Result<u64, String> {
-    match parse_size(text).map_err(|error| error.to_string())? {
-        0 => Err("it must not be 0".to_owned()),
-        size => Ok(size),
-    }
-}
-
-/// Dumpling's rule: a number without a unit is MiB.
-fn file_size(text: &str) -> Result<u64, String> {
-    let size = match text.parse::<u64>() {
-        Ok(mebibytes) => mebibytes.checked_mul(1 << 20).ok_or(MeasureError::TooLarge),
-        Err(_) => parse_size(text),
-    };
-    match size.map_err(|error| error.to_string())? {
-        ..SMALLEST_FILE_BYTES => Err("a file must hold at least 4KiB".to_owned()),
-        size => Ok(size),
-    }
-}
-
-fn compression(text: &str) -> Result<Compression, String> {
-    let text = match text {
-        // As Dumpling calls them.
-        "" | "no-compression" => "none",
-        "gz" => "gzip",
-        "zst" => "zstd",
-        _ => text,
-    };
-    text.parse::<Compression>()
-        .map_err(|error| format!("{error}; use none, gzip or zstd, with :LEVEL if need be"))
-}
-
-/// Text with the escapes that a shell makes hard to type.
-fn escaped(text: &str) -> Result<String, String> {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        match (c, (c == '\\').then(|| chars.next()).flatten()) {
-            ('\\', Some('r')) => out.push('\r'),
-            ('\\', Some('n')) => out.push('\n'),
-            ('\\', Some('t')) => out.push('\t'),
-            ('\\', Some('0')) => out.push('\0'),
-            ('\\', Some('\\')) => out.push('\\'),
-            ('\\', _) => return Err(r"a backslash needs one of r n t 0 \ behind it".to_owned()),
-            _ => out.push(c),
-        }
-    }
-    if out.is_empty() {
-        return Err("it must not be empty".to_owned());
-    }
-    Ok(out)
-}
-
-/// A limit of a wait: no wait is without end, and none without a beginning.
-pub fn wait(text: &str) -> Result<Duration, String> {
-    let wait = parse_duration(text).map_err(|error| error.to_string())?;
-    if wait.is_zero() {
-        return Err("it must not be 0".to_owned());
-    }
-    Ok(wait)
-}
-
-/// Whether a switch is on, in the words of Dumpling, MySQL and people.
-pub fn boolean(text: &str) -> Result<bool, String> {
-    match text.to_ascii_lowercase().as_str() {
-        "true" | "t" | "1" | "on" | "yes" => Ok(true),
-        "false" | "f" | "0" | "off" | "no" => Ok(false),
-        _ => Err("use true or false".to_owned()),
-    }
-}
-
-fn file_type(text: &str) -> Result<FileType, String> {
-    choose(text, &[("sql", FileType::Sql), ("csv", FileType::Csv)])
-}
-
-fn csv_binary(text: &str) -> Result<CsvBinary, String> {
-    let ways = [
-        ("hex", CsvBinary::Hex),
-        ("base64", CsvBinary::Base64),
-        ("raw", CsvBinary::Raw),
-    ];
-    choose(text, &ways)
-}
-
-fn consistency(text: &str) -> Result<ConsistencyMode, String> {
-    let modes = [
-        ("auto", ConsistencyMode::Auto),
-        ("flush", ConsistencyMode::Flush),
-        ("snapshot", ConsistencyMode::Snapshot),
-        ("lock", ConsistencyMode::Lock),
-        ("none", ConsistencyMode::None),
-    ];
-    choose(text, &modes)
-}
-
-pub fn choose<T: Copy>(text: &str, choices: &[(&str, T)]) -> Result<T, String> {
-    let found = choices
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case(text));
-    let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-    found
-        .map(|(_, choice)| *choice)
-        .ok_or_else(|| format!("use one of {}", names.join(", ")))
 }

@@ -22,7 +22,9 @@ pub struct Page {
 pub const DUMP: Page = Page {
     usage: "Usage: rdump [FLAGS]
        rdump load SOURCE [FLAGS]      put a dump back; rdump load --help
-       rdump verify SOURCE [FLAGS]    prove that a dump is whole; rdump verify --help",
+       rdump verify SOURCE [FLAGS]    prove that a dump is whole; rdump verify --help
+       rdump check [FLAGS]            would this dump run, and how?
+       rdump completions bash|zsh|fish, rdump man",
     examples: EXAMPLES,
     notes: OUTCOMES,
 };
@@ -36,8 +38,11 @@ Examples:
 ";
 
 const OUTCOMES: &str = "\
-The password comes from -p, RDUMP_PASSWORD, MYSQL_PWD or ~/.my.cnf, in this order; host, port, user,
-socket and certificates from flags, then from the groups [client] and [rdump] of ~/.my.cnf.
+The password comes from -p, --password-command, RDUMP_PASSWORD, MYSQL_PWD or an option file, in this
+order. Host, port, user, socket and certificates come from flags, from a URL (mysql://user@host/db),
+from option files, and from MYSQL_HOST, MYSQL_TCP_PORT and MYSQL_UNIX_PORT. Option files are
+/etc/my.cnf, /etc/mysql/my.cnf and ~/.my.cnf, with the groups [client], [client-server],
+[client-mariadb] and [rdump]; in [rdump] every long flag may stand. localhost is a unix socket.
 Times are 500ms, 10s, 15m or 1h30m. Sizes are 64KiB, 1MB or 256M (= MiB); -F without a unit is MiB.
 Flags without a value may be given one: --no-views=false.
 Exit codes: 0 whole, 1 failed, 2 usage, 4 differs, 75 locked by another run,

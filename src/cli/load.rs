@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser};
 
-use super::connection::{Connection, ConnectionArgs};
-use super::flags::{choose, some_size, threads, tries};
+use super::connection::{Connection, ConnectionArgs, Connects};
+use super::defaults::Defaults;
 use super::help::Page;
 use super::names::{parse_tables, parse_variables};
-use super::option_file::OptionFile;
 use super::output::{Telling, TellingArgs};
 use super::usage::UsageError;
+use super::values::{choose, some_size, threads, tries};
 use super::{Command, LoadCommand, read};
 use crate::catalog::filter::TableFilter;
 use crate::catalog::ident::ObjectName;
@@ -97,7 +97,7 @@ struct LoadWayArgs {
     /// Workers, each with a connection
     #[arg(short, long, value_name = "N", default_value = "4", value_parser = threads)]
     threads: usize,
-    /// What the target has already: fail, skip, drop, truncate
+    /// If there already: fail, skip, drop, truncate
     #[arg(long, value_name = "HOW", default_value = "fail", value_parser = existing)]
     existing: Existing,
     /// Begin a new transaction after this size
@@ -134,12 +134,18 @@ struct LoadWayArgs {
 
 /// Reads the words of the command.
 pub fn parse(words: Vec<OsString>) -> Result<Command, UsageError> {
-    read(&PAGE, words, |args: &LoadArgs| {
-        convert(args).map(|load| Command::Load(Box::new(load)))
+    read(&PAGE, words, |args: LoadArgs, defaults| {
+        convert(&args, defaults).map(|load| Command::Load(Box::new(load)))
     })
 }
 
-fn convert(args: &LoadArgs) -> Result<LoadCommand, UsageError> {
+impl Connects for LoadArgs {
+    fn connection(&self) -> Option<&ConnectionArgs> {
+        Some(&self.connection)
+    }
+}
+
+fn convert(args: &LoadArgs, defaults: Defaults) -> Result<LoadCommand, UsageError> {
     let (selection, way) = (&args.selection, &args.way);
     let source = source(&args.words)?;
     if selection.no_data && selection.no_schemas {
@@ -172,11 +178,8 @@ fn convert(args: &LoadArgs) -> Result<LoadCommand, UsageError> {
     };
     let named: Vec<&str> = tables.iter().map(|table| table.database.as_str()).collect();
     let filter = filter.opening(&named);
-    let home = std::env::home_dir();
-    let option_file =
-        OptionFile::of_home(home.as_deref()).map_err(|error| UsageError::from_error(&error))?;
-    let warnings = option_file.warnings.clone();
-    let connection = Connection::new(&args.connection, option_file, way.set.concat())?;
+    let warnings = args.connection.warnings(&defaults);
+    let connection = Connection::new(&args.connection, defaults, way.set.concat())?;
     let telling = Telling::new(&args.telling, warnings)?;
     let config = LoadConfig {
         connection: connection.with_password()?,

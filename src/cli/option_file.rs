@@ -1,22 +1,20 @@
-//! MySQL's option files, as far as they say how to connect.
+//! MySQL's option files: which are read, and their grammar.
 //!
-//! Owns the grammar of `my.cnf` (groups, quotes, escapes, comments, `-` equal to `_`) and the groups `[client]` and `[rdump]`.
-//! Only `~/.my.cnf` is read so far; further files are read into the same [`OptionFile`] in turn, so that the last one wins.
-//! What wins against flags and the environment it leaves to `connection.rs` and `password.rs`.
+//! Owns the search (`/etc/my.cnf`, `/etc/mysql/my.cnf`, `--defaults-extra-file`, `~/.my.cnf`, or `--defaults-file` alone),
+//! `!include` and `!includedir`, groups, quotes, escapes and comments, all as MariaDB's clients read them; a test compares with
+//! `my_print_defaults`. What the options mean it leaves to `defaults.rs`.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::secret::Secret;
-
-/// The groups that are read.
-const GROUPS: [&str; 2] = ["client", "rdump"];
+/// How deep files may include each other (mysys/my_default.c, `max_recursion_level`).
+const DEEPEST_INCLUDE: u32 = 10;
 
 /// Why a file could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum OptionFileError {
-    /// The system does not let us read it.
+    /// The system does not let us read a file that was named.
     #[error("cannot read the option file {}", path.display())]
     Unreadable {
         /// The file.
@@ -24,7 +22,7 @@ pub enum OptionFileError {
         /// Why.
         source: io::Error,
     },
-    /// A line breaks the grammar.
+    /// A line breaks the grammar, or says what makes no sense.
     #[error("the option file {}, line {line}: {problem}", path.display())]
     Line {
         /// The file.
@@ -36,136 +34,230 @@ pub enum OptionFileError {
     },
 }
 
-/// A password that a file may give.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FilePassword {
-    /// This one.
-    Given(Secret),
-    /// `password` without a value: the user is to be asked.
-    Ask,
+/// Which files are read.
+#[derive(Debug, Clone, Default)]
+pub struct FileChoice {
+    /// `--no-defaults`: none.
+    pub none: bool,
+    /// `--defaults-file`: this one and no other.
+    pub only: Option<PathBuf>,
+    /// `--defaults-extra-file`: this one too, before the user's own.
+    pub extra: Option<PathBuf>,
+    /// The user's home, for `.my.cnf`.
+    pub home: Option<PathBuf>,
 }
 
-/// What the files say; `None` where they are silent.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct OptionFile {
-    /// `host`.
-    pub host: Option<String>,
-    /// `port`.
-    pub port: Option<u16>,
-    /// `user`.
-    pub user: Option<String>,
-    /// `password`.
-    pub password: Option<FilePassword>,
-    /// `socket`.
-    pub socket: Option<PathBuf>,
-    /// `ssl-mode`, as written.
-    pub ssl_mode: Option<String>,
-    /// `ssl-ca`.
-    pub ssl_ca: Option<PathBuf>,
-    /// `ssl-cert`.
-    pub ssl_cert: Option<PathBuf>,
-    /// `ssl-key`.
-    pub ssl_key: Option<PathBuf>,
+/// An option of a group that was asked for.
+#[derive(Clone, PartialEq, Eq)]
+pub struct FileOption {
+    /// The group it stands in.
+    pub group: String,
+    /// Its name, with `-` for `_`.
+    pub key: String,
+    /// Its value, unquoted; `None` without a `=`.
+    pub value: Option<String>,
+    /// Where it stands.
+    pub path: PathBuf,
+    /// The line there, counted from 1.
+    pub line: usize,
+}
+
+impl FileOption {
+    /// What is wrong with this option.
+    pub fn error(&self, problem: impl Into<String>) -> OptionFileError {
+        OptionFileError::Line {
+            path: self.path.clone(),
+            line: self.line,
+            problem: problem.into(),
+        }
+    }
+}
+
+/// All options, in the order in which they were met.
+#[derive(Default)]
+pub struct OptionFiles {
+    groups: Vec<String>,
+    /// The options of the groups that were asked for.
+    pub options: Vec<FileOption>,
     /// What the user ought to know, one sentence each.
     pub warnings: Vec<String>,
 }
 
-impl OptionFile {
-    /// What `.my.cnf` in the user's home says; nothing if there is none.
-    pub fn of_home(home: Option<&Path>) -> Result<Self, OptionFileError> {
-        let mut options = Self::default();
-        if let Some(home) = home {
-            options.read_file(&home.join(".my.cnf"))?;
+impl OptionFiles {
+    /// Reads the files that `choice` names, for these groups.
+    pub fn read(choice: &FileChoice, groups: &[&str]) -> Result<Self, OptionFileError> {
+        let mut files = Self {
+            groups: groups.iter().map(ToString::to_string).collect(),
+            ..Self::default()
+        };
+        if choice.none {
+            return Ok(files);
         }
-        Ok(options)
+        if let Some(path) = &choice.only {
+            files.named_file(path)?;
+            return Ok(files);
+        }
+        for path in ["/etc/my.cnf", "/etc/mysql/my.cnf"] {
+            files.file(Path::new(path), 0)?;
+        }
+        if let Some(path) = &choice.extra {
+            files.named_file(path)?;
+        }
+        if let Some(home) = &choice.home {
+            files.file(&home.join(".my.cnf"), 0)?;
+        }
+        Ok(files)
     }
 
-    /// Reads a file over what is known so far. A missing one says nothing; one that everybody may write is ignored, as the
-    /// MySQL client does.
-    fn read_file(&mut self, path: &Path) -> Result<(), OptionFileError> {
-        let unreadable = |source| OptionFileError::Unreadable {
-            path: path.to_owned(),
-            source,
-        };
+    /// A file that the user named must be there.
+    fn named_file(&mut self, path: &Path) -> Result<(), OptionFileError> {
+        if let Err(source) = std::fs::File::open(path) {
+            return Err(OptionFileError::Unreadable {
+                path: path.to_owned(),
+                source,
+            });
+        }
+        self.file(path, 0)
+    }
+
+    /// A missing file says nothing; one that everybody may write is ignored, as MySQL's clients do.
+    fn file(&mut self, path: &Path, depth: u32) -> Result<(), OptionFileError> {
         let metadata = match std::fs::metadata(path) {
             Ok(metadata) => metadata,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(unreadable(error)),
+            Err(error) => return self.skip(path, &error),
         };
         if metadata.is_file() && metadata.mode() & 0o002 != 0 {
             let warning = format!("{} is ignored: everybody may write it", path.display());
             self.warnings.push(warning);
             return Ok(());
         }
-        let bytes = std::fs::read(path).map_err(unreadable)?;
-        self.read(&bytes, path)
+        let known = self.options.len();
+        match std::fs::read(path) {
+            Ok(bytes) => self.lines(&bytes, path, depth)?,
+            Err(error) => return self.skip(path, &error),
+        }
+        let mut own = self.options[known..]
+            .iter()
+            .filter(|option| option.path == path);
+        if metadata.mode() & 0o004 != 0 && own.any(FileOption::is_password) {
+            let sentence = format!(
+                "{} holds a password and everybody may read it; chmod 600 mends that",
+                path.display()
+            );
+            self.warnings.push(sentence);
+        }
+        Ok(())
     }
 
-    fn read(&mut self, bytes: &[u8], path: &Path) -> Result<(), OptionFileError> {
-        let mut group = None;
+    /// MySQL's clients pass over what they may not read without a word; here the word is said.
+    #[allow(clippy::unnecessary_wraps)] // the ways of a file end alike
+    fn skip(&mut self, path: &Path, error: &io::Error) -> Result<(), OptionFileError> {
+        let warning = format!("the option file {} is ignored: {error}", path.display());
+        self.warnings.push(warning);
+        Ok(())
+    }
+
+    fn lines(&mut self, bytes: &[u8], path: &Path, depth: u32) -> Result<(), OptionFileError> {
+        let mut group: Option<String> = None;
         for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
-            let at_line = |problem| OptionFileError::Line {
+            let at_line = |problem: &str| OptionFileError::Line {
                 path: path.to_owned(),
                 line: index + 1,
-                problem,
+                problem: problem.to_owned(),
             };
             let line = line.trim_ascii();
             match line.first() {
                 None | Some(b'#' | b';') => continue,
-                Some(b'!') => {
-                    let warning = format!("{} includes files, which are not read", path.display());
-                    self.warnings.push(warning);
-                    continue;
-                }
                 Some(_) => {}
             }
-            let line = std::str::from_utf8(line)
-                .map_err(|_| at_line("the line is not valid UTF-8".to_owned()))?;
-            if let Some(rest) = line.strip_prefix('[') {
-                let name = rest.split_once(']').map(|(name, _)| name.trim());
-                let name = name.ok_or_else(|| at_line("the group has no `]`".to_owned()))?;
-                group = Some(GROUPS.iter().find(|known| **known == name));
+            if let Some(directive) = line.strip_prefix(b"!") {
+                self.directive(directive, &at_line, depth)?;
                 continue;
             }
-            match group {
-                None => return Err(at_line("an option stands before any group".to_owned())),
-                Some(None) => {}
-                Some(Some(group)) => self.option(line, group).map_err(at_line)?,
+            if let Some(rest) = line.strip_prefix(b"[") {
+                let end = rest.iter().position(|byte| *byte == b']');
+                let end = end.ok_or_else(|| at_line("the group has no `]`"))?;
+                // Blanks behind the name are dropped, those before it are not (mysys/my_default.c).
+                group = Some(String::from_utf8_lossy(rest[..end].trim_ascii_end()).into_owned());
+                continue;
             }
+            let Some(group) = &group else {
+                return Err(at_line("an option stands before any group"));
+            };
+            if !self.groups.contains(group) {
+                continue;
+            }
+            let line =
+                std::str::from_utf8(line).map_err(|_| at_line("the line is not valid UTF-8"))?;
+            let (key, value) = option(line);
+            self.options.push(FileOption {
+                group: group.clone(),
+                key,
+                value,
+                path: path.to_owned(),
+                line: index + 1,
+            });
         }
         Ok(())
     }
 
-    fn option(&mut self, line: &str, group: &str) -> Result<(), String> {
-        let line = without_comment(line);
-        let (key, value) = match line.split_once('=') {
-            Some((key, value)) => (key.trim_end(), Some(unescaped(value.trim()))),
-            None => (line, None),
+    /// `!include FILE` and `!includedir FOLDER`; anything else behind a `!` is passed over, as MySQL's clients do.
+    fn directive(
+        &mut self,
+        text: &[u8],
+        at_line: &dyn Fn(&str) -> OptionFileError,
+        depth: u32,
+    ) -> Result<(), OptionFileError> {
+        let text = std::str::from_utf8(text.trim_ascii())
+            .map_err(|_| at_line("the line is not valid UTF-8"))?;
+        let Some((word, target)) = text.split_once(|c: char| c.is_ascii_whitespace()) else {
+            return Ok(());
         };
-        let key = key.replace('_', "-");
-        let text = || value.clone().ok_or_else(|| format!("{key} has no value"));
-        match key.as_str() {
-            "host" => self.host = Some(text()?),
-            "port" => {
-                let port = text()?.parse();
-                self.port = Some(port.map_err(|_| "the port is no number below 65536".to_owned())?);
-            }
-            "user" => self.user = Some(text()?),
-            "password" => {
-                let given = value.map(|value| FilePassword::Given(Secret::new(value)));
-                self.password = Some(given.unwrap_or(FilePassword::Ask));
-            }
-            "socket" => self.socket = Some(text()?.into()),
-            "ssl-mode" => self.ssl_mode = Some(text()?),
-            "ssl-ca" => self.ssl_ca = Some(text()?.into()),
-            "ssl-cert" => self.ssl_cert = Some(text()?.into()),
-            "ssl-key" => self.ssl_key = Some(text()?.into()),
-            // [client] is every client's; [rdump] is ours, and a slip in it would be lost silently.
-            _ if group == "rdump" => return Err(format!("[rdump] does not know `{key}`")),
-            _ => {}
+        if depth >= DEEPEST_INCLUDE {
+            self.warnings
+                .push(at_line("files include each other too deeply").to_string());
+            return Ok(());
         }
-        Ok(())
+        let target = Path::new(target.trim());
+        match word {
+            "include" => self.file(target, depth + 1),
+            "includedir" => {
+                let entries = std::fs::read_dir(target);
+                let entries = entries.and_then(Iterator::collect::<io::Result<Vec<_>>>);
+                let entries = entries.map_err(|source| OptionFileError::Unreadable {
+                    path: target.to_owned(),
+                    source,
+                })?;
+                let mut paths: Vec<_> = entries.into_iter().map(|entry| entry.path()).collect();
+                paths.retain(|path| path.to_string_lossy().ends_with(".cnf"));
+                paths.sort();
+                paths.iter().try_for_each(|path| self.file(path, depth + 1))
+            }
+            _ => Ok(()),
+        }
     }
+}
+
+impl FileOption {
+    fn is_password(&self) -> bool {
+        let named = matches!(self.key.as_str(), "password" | "pass");
+        named && self.value.as_ref().is_some_and(|value| !value.is_empty())
+    }
+}
+
+/// Name and value of a line.
+fn option(line: &str) -> (String, Option<String>) {
+    let line = without_comment(line);
+    match line.split_once('=') {
+        Some((key, value)) => (name(key), Some(unescaped(value.trim_ascii()))),
+        None => (name(line), None),
+    }
+}
+
+/// Only the dashes of the name count: MySQL takes `_` for `-`.
+fn name(key: &str) -> String {
+    key.trim_ascii_end().replace('_', "-")
 }
 
 /// The line up to a `#` outside quotes. A `;` begins a comment only at the start of a line.
@@ -175,7 +267,7 @@ fn without_comment(line: &str) -> &str {
         match (c, quote) {
             ('\'' | '"', None) => quote = Some(c),
             ('\'' | '"', Some(open)) if !escaped && open == c => quote = None,
-            ('#', None) => return line[..at].trim_end(),
+            ('#', None) => return line[..at].trim_ascii_end(),
             _ => {}
         }
         escaped = quote.is_some() && c == '\\' && !escaped;
@@ -213,106 +305,4 @@ fn unescaped(value: &str) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::PermissionsExt;
-
-    fn read(text: &str) -> Result<OptionFile, OptionFileError> {
-        let mut options = OptionFile::default();
-        options.read(text.as_bytes(), Path::new("my.cnf"))?;
-        Ok(options)
-    }
-
-    fn password(line: &str) -> Option<String> {
-        let options = read(&format!("[client]\n{line}\n")).unwrap();
-        match options.password? {
-            FilePassword::Given(secret) => Some(secret.expose().to_owned()),
-            FilePassword::Ask => None,
-        }
-    }
-
-    #[test]
-    fn both_groups_count_and_the_last_line_wins() {
-        let text = "# all\n; of it\n\n[client]\nhost = a\nuser=me \r\nssl_ca=/ca.pem\nquick\n\
-                    [mysqld]\nport=1\nhost=wrong\n[ rdump ]\nport=3307\nsocket=/s\nhost=b\nssl-mode=REQUIRED";
-        let expected = OptionFile {
-            host: Some("b".to_owned()),
-            port: Some(3307),
-            user: Some("me".to_owned()),
-            socket: Some("/s".into()),
-            ssl_mode: Some("REQUIRED".to_owned()),
-            ssl_ca: Some("/ca.pem".into()),
-            ..OptionFile::default()
-        };
-        assert_eq!(read(text).unwrap(), expected);
-    }
-
-    #[test]
-    fn passwords_follow_the_rules_of_the_mysql_client() {
-        for (line, expected) in [
-            ("password=foo!Bar?bAz", "foo!Bar?bAz"),
-            ("password = p@ss:w/o?rd%41", "p@ss:w/o?rd%41"),
-            ("password=abc#def", "abc"),
-            ("password=\"abc#def\"", "abc#def"),
-            ("password='a\"b' # say", "a\"b"),
-            ("password=\"a\\\"#b\"", "a\"#b"),
-            ("password=a;b", "a;b"),
-            ("password=a\\\\b\\s\\q\\'", "a\\b \\q'"),
-            ("password=\"  x  \"", "  x  "),
-            ("password=\\sx\\s", " x "),
-            ("password=a=b", "a=b"),
-            ("password=", ""),
-            ("password='", "'"),
-            ("password=日本", "日本"),
-        ] {
-            assert_eq!(password(line).as_deref(), Some(expected), "{line}");
-        }
-        let asks = read("[client]\npassword").unwrap();
-        assert_eq!(asks.password, Some(FilePassword::Ask));
-    }
-
-    #[test]
-    fn errors_name_the_line_and_never_the_value() {
-        for (text, problem) in [
-            ("host=a", "line 1: an option stands before any group"),
-            ("[client", "line 1: the group has no `]`"),
-            (
-                "[client]\nport=x",
-                "line 2: the port is no number below 65536",
-            ),
-            ("[client]\n\nuser", "line 3: user has no value"),
-            (
-                "[rdump]\npasswd=geheim",
-                "line 2: [rdump] does not know `passwd`",
-            ),
-        ] {
-            let message = read(text).unwrap_err().to_string();
-            assert_eq!(message, format!("the option file my.cnf, {problem}"));
-        }
-        assert!(read("[client]\npasswd=x").is_ok());
-    }
-
-    #[test]
-    fn latin1_is_accepted_in_comments_only() {
-        let mut options = OptionFile::default();
-        let path = Path::new("my.cnf");
-        assert!(options.read(b"# caf\xe9\n[client]\n", path).is_ok());
-        assert!(options.read(b"[client]\nuser=caf\xe9\n", path).is_err());
-    }
-
-    #[test]
-    fn a_missing_file_says_nothing_and_one_that_all_may_write_is_ignored() {
-        let home = tempfile::tempdir().unwrap();
-        let read = || OptionFile::of_home(Some(home.path())).unwrap();
-        assert_eq!(read(), OptionFile::default());
-        let path = home.path().join(".my.cnf");
-        std::fs::write(&path, "[client]\nuser=me\n!includedir /etc/my.cnf.d/\n").unwrap();
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
-        assert_eq!(read().user.as_deref(), Some("me"));
-        assert_eq!(read().warnings.len(), 1);
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o666)).unwrap();
-        assert_eq!(read().user, None);
-        assert!(read().warnings[0].contains("everybody may write it"));
-    }
-}
+mod tests;

@@ -16,8 +16,8 @@ use log::{Level, LevelFilter, Log, Metadata, Record};
 use time::OffsetDateTime;
 use time::macros::format_description;
 
-use super::flags::choose;
 use super::usage::UsageError;
+use super::values::choose;
 use crate::progress::Screen;
 
 /// What a command tells its user, and where.
@@ -95,6 +95,12 @@ pub struct Telling {
 impl Telling {
     /// What the flags ask for. The log file is opened, so that a bad one is told before anything else happens.
     pub(super) fn new(args: &TellingArgs, warnings: Vec<String>) -> Result<Self, UsageError> {
+        if args.report == Some(ReportFormat::Json) && stdout_was_closed() {
+            return Err(
+                UsageError::new("--report json has no standard output to be written to")
+                    .with_hint("it is closed; lead it to a file, or to /dev/null by >/dev/null"),
+            );
+        }
         Ok(Self {
             log: LogOptions {
                 level: args.loglevel,
@@ -107,6 +113,22 @@ impl Telling {
             warnings,
         })
     }
+}
+
+/// Whether the process was started without a standard output. Rust's runtime then opens `/dev/null` in its place, for reading and
+/// writing, which a shell's `>/dev/null` never is, and every write would seem to succeed.
+fn stdout_was_closed() -> bool {
+    let stdout = io::stdout();
+    let both_ways = rustix::fs::fcntl_getfl(&stdout)
+        .is_ok_and(|flags| flags.contains(rustix::fs::OFlags::RDWR));
+    let is_null = || {
+        let stat = rustix::fs::fstat(&stdout);
+        let null = rustix::fs::stat("/dev/null");
+        stat.is_ok_and(|ours| {
+            null.is_ok_and(|null| ours.st_rdev == null.st_rdev && ours.st_rdev != 0)
+        })
+    };
+    both_ways && is_null()
 }
 
 /// Opens the log file, at its end.

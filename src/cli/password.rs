@@ -1,14 +1,14 @@
 //! The password: where it comes from.
 //!
-//! Owns the order: what was typed (`-pVALUE`, or `-p` to be asked), `RDUMP_PASSWORD`, `MYSQL_PWD`, the option file. The first
-//! that is there wins, even if it is empty: an empty password is one too. Asking happens once, without echo, on the terminal
-//! itself, so that standard input and output stay free for data.
+//! Owns the order: what was typed (`-pVALUE`, or `-p` to be asked), `--password-command`, `RDUMP_PASSWORD`, `MYSQL_PWD`, the
+//! option file. The first that is there wins, even if it is empty: an empty password is one too. Asking happens once, in
+//! `prompt.rs`; a command is run for each connection.
 
 use std::io;
 
-use super::option_file::FilePassword;
+use super::defaults::FilePassword;
 use super::usage::UsageError;
-use crate::secret::Secret;
+use crate::secret::{Secret, SecretCommand, SecretSource};
 
 /// What the command line says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub enum TypedPassword {
     Given(Secret),
     /// `-p`, `--password`.
     Ask,
+    /// `--password-command`.
+    Command(SecretCommand),
 }
 
 /// Finds the password. `environment` looks a variable up, `ask` prompts.
@@ -27,7 +29,7 @@ pub fn find_password(
     environment: impl Fn(&str) -> Option<String>,
     file: Option<FilePassword>,
     ask: impl FnOnce() -> io::Result<String>,
-) -> Result<Option<Secret>, UsageError> {
+) -> Result<Option<SecretSource>, UsageError> {
     let from_environment = || {
         ["RDUMP_PASSWORD", "MYSQL_PWD"]
             .into_iter()
@@ -35,6 +37,7 @@ pub fn find_password(
     };
     let must_ask = match typed {
         TypedPassword::Given(secret) => return Ok(given(secret)),
+        TypedPassword::Command(command) => return Ok(Some(SecretSource::Command(command))),
         TypedPassword::Ask => true,
         TypedPassword::Absent => match (from_environment(), file) {
             (Some(value), _) => return Ok(given(Secret::new(value))),
@@ -54,20 +57,17 @@ pub fn find_password(
     Ok(given(Secret::new(answer)))
 }
 
-/// Asks on the terminal, without echo.
-pub fn ask_password() -> io::Result<String> {
-    rpassword::prompt_password("Enter password: ")
-}
-
 /// An account without a password has none, rather than an empty one.
-fn given(secret: Secret) -> Option<Secret> {
-    Some(secret).filter(|secret| !secret.expose().is_empty())
+fn given(secret: Secret) -> Option<SecretSource> {
+    let is_empty = secret.expose().is_empty();
+    (!is_empty).then_some(SecretSource::Known(secret))
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     fn find(
         typed: TypedPassword,
@@ -79,7 +79,10 @@ mod tests {
             found.map(|(_, value)| (*value).to_owned())
         };
         let found = find_password(typed, look_up, file, || Ok("asked".to_owned())).unwrap();
-        found.map(|secret| secret.expose().to_owned())
+        found.map(|source| {
+            let secret = source.fetch(Duration::from_secs(10)).unwrap();
+            secret.expose().to_owned()
+        })
     }
 
     #[test]
@@ -88,6 +91,8 @@ mod tests {
         let both = [("MYSQL_PWD", "mysql"), ("RDUMP_PASSWORD", "rdump")];
         let file = || Some(FilePassword::Given(Secret::new("file")));
         let absent = TypedPassword::Absent;
+        let command = TypedPassword::Command(SecretCommand::new("echo printed"));
+        assert_eq!(find(command, &both, file()).as_deref(), Some("printed"));
         assert_eq!(find(typed(), &both, file()).as_deref(), Some("typed"));
         assert_eq!(
             find(TypedPassword::Ask, &both, file()).as_deref(),

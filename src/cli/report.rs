@@ -8,8 +8,10 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+mod check;
 mod journeys;
 
+pub use check::checked;
 pub use journeys::{loaded, verified};
 
 use super::exit::Exit;
@@ -26,11 +28,17 @@ pub fn answer(text: &str) -> Exit {
 }
 
 /// Prints why nothing was tried.
-pub fn usage_error(error: &UsageError) -> Exit {
-    written(
-        Screen::new().write(&error_text(error, error.hint())),
-        Exit::USAGE,
-    )
+pub fn usage_error(error: &UsageError, json: bool) -> Exit {
+    let outlet = Outlet {
+        screen: Screen::new(),
+        format: if json {
+            ReportFormat::Json
+        } else {
+            ReportFormat::Text
+        },
+        quiet: false,
+    };
+    failure(error, error.hint(), Exit::USAGE, &outlet)
 }
 
 /// Where a report goes, and how it looks.

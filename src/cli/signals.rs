@@ -107,7 +107,7 @@ impl Drop for SignalWatch {
 }
 
 /// Whether the process was started with SIGHUP ignored. The kernel's list is asked, since asking `sigaction` is unsafe.
-fn hangup_is_ignored() -> bool {
+pub fn hangup_is_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());

@@ -1,11 +1,12 @@
 //! `UsageError`: a command line that cannot be meant, in one sentence and a hint.
 //!
-//! Owns the translation of clap's errors into the same form, and the hints for flags of other dumpers. What makes no sense
+//! Owns the translation of clap's errors into the same form, in which flags of other dumpers have hints (`elsewhere.rs`). What makes no sense
 //! the modules that know the flags decide.
 
 use std::error::Error;
 use std::fmt;
 
+use super::elsewhere;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Why nothing was even tried. Its exit code is 2.
@@ -108,64 +109,9 @@ impl Error for UsageError {
     }
 }
 
-/// What users of other dumpers type, and what it is here.
-const ELSEWHERE: [(&str, &str); 20] = [
-    (
-        "--all-databases",
-        "without -B and -T all databases are dumped",
-    ),
-    ("--ask-pass", "-p alone asks for the password"),
-    (
-        "--azblob",
-        "rdump writes to a local directory; copy it from there",
-    ),
-    ("--column-statistics", "rdump dumps no statistics"),
-    (
-        "--csv-output-dialect",
-        "use --csv-binary hex, base64 or raw",
-    ),
-    ("--databases", "use -B with a comma list"),
-    ("--events", "events are dumped unless --no-events is given"),
-    (
-        "--gcs",
-        "rdump writes to a local directory; copy it from there",
-    ),
-    ("--hex-blob", "binary values are written as hex anyway"),
-    ("--ignore-table", "use -f '*.*' -f '!db.table'"),
-    ("--lock-tables", "use --consistency lock"),
-    (
-        "--master-data",
-        "the position is always in the file `metadata`",
-    ),
-    ("--no-create-info", "use -m"),
-    ("--outputdir", "use -o"),
-    ("--regex", "use -f '/database/./table/'"),
-    ("--result-file", "use -o with a directory"),
-    (
-        "--routines",
-        "routines are dumped unless --no-routines is given",
-    ),
-    (
-        "--s3",
-        "rdump writes to a local directory; copy it from there",
-    ),
-    (
-        "--single-transaction",
-        "the default --consistency auto gives one point in time",
-    ),
-    (
-        "--triggers",
-        "triggers are dumped unless --no-triggers is given",
-    ),
-];
-
 fn unknown(flag: &str, similar: Option<&str>) -> UsageError {
-    let known_elsewhere = ELSEWHERE.iter().find(|(name, _)| {
-        let rest = flag.strip_prefix(name);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    });
-    let hint = match (known_elsewhere, similar) {
-        (Some((_, hint)), _) => (*hint).to_owned(),
+    let hint = match (elsewhere::hint(flag), similar) {
+        (Some(hint), _) => hint.to_owned(),
         (None, Some(similar)) => format!("did you mean {similar}?"),
         (None, None) => "rdump --help lists all flags".to_owned(),
     };

@@ -9,13 +9,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser};
 
-use super::connection::{Connection, ConnectionArgs};
-use super::flags::{threads, tries};
+use super::connection::{Connection, ConnectionArgs, Connects};
+use super::defaults::Defaults;
 use super::help::Page;
 use super::load::source;
-use super::option_file::OptionFile;
 use super::output::{Telling, TellingArgs};
 use super::usage::UsageError;
+use super::values::{threads, tries};
 use super::{Command, VerifyCommand, read};
 use crate::retry::RetryPolicy;
 use crate::verify::config::VerifyConfig;
@@ -76,23 +76,26 @@ struct VerifyWayArgs {
 
 /// Reads the words of the command.
 pub fn parse(words: Vec<OsString>) -> Result<Command, UsageError> {
-    read(&PAGE, words, |args: &VerifyArgs| {
-        convert(args).map(|verify| Command::Verify(Box::new(verify)))
+    read(&PAGE, words, |args: VerifyArgs, defaults| {
+        convert(&args, defaults).map(|verify| Command::Verify(Box::new(verify)))
     })
 }
 
-fn convert(args: &VerifyArgs) -> Result<VerifyCommand, UsageError> {
+impl Connects for VerifyArgs {
+    fn connection(&self) -> Option<&ConnectionArgs> {
+        self.way.against.then_some(&self.connection)
+    }
+}
+
+fn convert(args: &VerifyArgs, defaults: Defaults) -> Result<VerifyCommand, UsageError> {
     let way = &args.way;
     let source = source(&args.words)?;
     if way.database.is_some() && !way.against {
         return Err(UsageError::new("-B is of no use without --against"));
     }
     let (connection, warnings) = if way.against {
-        let home = std::env::home_dir();
-        let file =
-            OptionFile::of_home(home.as_deref()).map_err(|error| UsageError::from_error(&error))?;
-        let warnings = file.warnings.clone();
-        let connection = Connection::new(&args.connection, file, Vec::new())?;
+        let warnings = args.connection.warnings(&defaults);
+        let connection = Connection::new(&args.connection, defaults, Vec::new())?;
         (Some(connection), warnings)
     } else {
         (None, Vec::new())

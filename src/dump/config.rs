@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+pub use super::sentinel::{Comparison, Condition, WatchOptions};
 pub use crate::catalog::ddl::Definer;
 use crate::catalog::filter::TableFilter;
 use crate::catalog::ident::ObjectName;
@@ -49,6 +50,10 @@ pub struct DumpConfig {
     pub file_name_template: Option<String>,
     /// How often and when a chunk is tried again.
     pub retry: RetryPolicy,
+    /// Raw bytes that all workers together read in a second.
+    pub max_rate: Option<u64>,
+    /// What is looked at while the dump runs.
+    pub watch: WatchOptions,
     /// Plan and print, but read no rows.
     pub dry_run: bool,
 }

@@ -138,6 +138,7 @@ impl Coordinator<'_> {
             let released = self.shared.snapshot.release_lock(self.keep_ddl_out);
             released.map_err(Error::SnapshotLost)?;
         }
+        self.shared.files.throttle.take_time();
         if self.config.objects.schemas {
             *self.others = self.schema.others(self.extra)?;
             self.warnings.append(&mut self.others.warnings);

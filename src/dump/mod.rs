@@ -3,12 +3,14 @@
 //! Owns the beginning and the end of a run, in [`run`], and the order of the steps between, in `tables.rs`. Each step is a
 //! file: what there is and what is wanted (`survey.rs`, `plan.rs`), one snapshot for all sessions (`server/snapshot.rs`), the
 //! definitions (`schema.rs`), chunks handed out by the coordinator (`coordinator.rs`, `job.rs`) to workers (`pool.rs`,
-//! `worker.rs`) that write files (`pipe.rs`), and the word that the dump is whole (`finish.rs`). `--sql` is a small journey of
-//! its own (`query.rs`). What was asked for is in [`config`], what came of it in [`report`].
+//! `worker.rs`) that write files (`pipe.rs`), and the word that the dump is whole (`finish.rs`). How fast they may go `throttle.rs`
+//! knows, and `sentinel.rs` looks at the server meanwhile. `--sql` is a small journey of its own (`query.rs`). What was asked for is in [`config`], what came of it in [`report`].
 
+mod check;
 pub mod config;
 mod coordinator;
 mod finish;
+mod free_space;
 mod job;
 mod opening;
 mod pipe;
@@ -17,9 +19,12 @@ mod pool;
 mod query;
 mod relay;
 pub mod report;
+
 mod schema;
+mod sentinel;
 mod survey;
 mod tables;
+mod throttle;
 mod worker;
 
 use std::time::Instant;
@@ -31,7 +36,7 @@ use crate::error::Error;
 use crate::progress::Progress;
 use crate::storage::{LocalStorage, Storage};
 use config::DumpConfig;
-use report::DumpReport;
+use report::{CheckReport, DumpReport};
 
 /// Dumps what `config` asks for. Returns only when every file is durable, or nothing unfinished is left.
 pub fn run(
@@ -56,4 +61,15 @@ pub fn run(
         log::error!("{error}");
     }
     result
+}
+
+/// Looks whether a dump by `config` would run, and how. Reads no rows, writes nothing, and takes the locks of a dump for a moment.
+pub fn check(
+    config: &DumpConfig,
+    progress: &Progress,
+    cancel: &CancelToken,
+) -> Result<CheckReport, Error> {
+    let storage = LocalStorage::new(&config.output);
+    let started = OffsetDateTime::now_utc();
+    tables::Journey::new(config, progress, cancel, &storage, started).check()
 }

@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::relay::Relay;
+use super::throttle::Throttle;
 use crate::compress::{Codec, Compression, Compressor};
 use crate::format::Encoder;
 use crate::manifest::{DataEntry, FileEntry};
@@ -37,6 +38,8 @@ pub struct FileOptions<'a> {
     pub file_size_bytes: Option<u64>,
     /// Whether compression gets a thread of its own.
     pub compress_beside: bool,
+    /// How fast rows may come.
+    pub throttle: &'a Throttle,
 }
 
 /// A whole file without its name, and what the manifest will say of it.
@@ -265,6 +268,7 @@ impl<'a> ChunkWriter<'a> {
     fn write_block(&mut self) -> Result<(), StorageError> {
         let buffer = &mut self.scratch.buffer;
         if let Some(part) = &mut self.open {
+            self.options.throttle.spend(buffer.len() as u64);
             part.file.write(buffer)?;
             self.attempt
                 .add_rows(part.unreported_rows, buffer.len() as u64);

@@ -50,3 +50,29 @@ pub struct PlannedTable {
     /// The condition of each chunk; an empty one reads the whole table.
     pub chunks: Vec<String>,
 }
+
+/// What `rdump check` found out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckReport {
+    /// What is so: a word, and a sentence about it.
+    pub findings: Vec<(&'static str, String)>,
+    /// What the account may not do.
+    pub missing: Vec<MissingRight>,
+    /// What a dump would warn of.
+    pub warnings: Vec<String>,
+    /// Why a dump would fail, one sentence each; empty if it would run.
+    pub problems: Vec<String>,
+}
+
+/// A right that the account has not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingRight {
+    /// The right and what it is on.
+    pub right: String,
+    /// What happens without it.
+    pub otherwise: String,
+    /// The statement that mends it.
+    pub grant: String,
+    /// Whether a dump fails without it.
+    pub ends_dump: bool,
+}

@@ -8,8 +8,8 @@ use super::config::DumpConfig;
 use super::plan::Plan;
 use crate::catalog::history;
 use crate::catalog::ident::quote;
-use crate::catalog::privileges::Privileges;
-use crate::catalog::table::Table;
+use crate::catalog::privileges::{Need, Privileges};
+use crate::catalog::table::{Table, TableKind};
 use crate::catalog::{Catalog, Kinds, Selection};
 use crate::error::Error;
 use crate::format::Format;
@@ -36,9 +36,14 @@ pub struct Survey {
     pub max_allowed_packet: u64,
     /// Whether DDL is to be kept out to the end.
     pub keep_ddl_out: bool,
+    /// Rights that the account has not.
+    pub missing: Vec<Need>,
     /// What the user ought to know.
     pub warnings: Vec<String>,
 }
+
+/// What a warning about a missing right begins with.
+pub const LACKS: &str = "the account lacks ";
 
 impl Survey {
     /// Reads what there is and decides what is to be read, in which order.
@@ -70,7 +75,8 @@ impl Survey {
             });
         }
         let mut warnings = name_warnings(config, &catalog);
-        warnings.extend(missing_rights(extra, &flavor, &catalog, kinds(config))?);
+        let missing = missing_rights(extra, &flavor, &catalog, kinds(config))?;
+        warnings.extend(missing.iter().map(|need| format!("{LACKS}{need}")));
         let max_allowed_packet = extra
             .ask(|session| session.first("SELECT @@max_allowed_packet", "reading a limit"))
             .map_err(|error| Error::server("reading max_allowed_packet", error))?
@@ -101,8 +107,16 @@ impl Survey {
             plan,
             flavor,
             max_allowed_packet,
+            missing,
             warnings,
         })
+    }
+
+    /// Whether there are views among what was selected.
+    pub fn has_views(&self) -> bool {
+        self.catalog
+            .tables()
+            .any(|table| table.kind == TableKind::View)
     }
 }
 
@@ -146,16 +160,12 @@ fn missing_rights(
     flavor: &Flavor,
     catalog: &Catalog,
     kinds: Kinds,
-) -> Result<Vec<String>, Error> {
+) -> Result<Vec<Need>, Error> {
     let rights = extra
         .ask(Privileges::read)
         .map_err(|error| Error::server("reading the account's privileges", error))?;
     let needs = rights.needs(flavor, catalog, kinds);
-    Ok(needs
-        .iter()
-        .filter(|need| !need.held)
-        .map(|need| format!("the account lacks {need}"))
-        .collect())
+    Ok(needs.into_iter().filter(|need| !need.held).collect())
 }
 
 /// CSV is UTF-8. A column whose charset has characters, or bytes, that Unicode has not may lose some on the way.

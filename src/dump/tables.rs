@@ -10,6 +10,7 @@ use time::OffsetDateTime;
 use super::config::DumpConfig;
 use super::coordinator::{Coordinator, TableState};
 use super::finish::{Facts, finish};
+use super::free_space;
 use super::job::{Reading, TableJob};
 use super::opening::{compare_with_catalog, keep_from_alters, mark_unreadable};
 use super::pipe::FileOptions;
@@ -17,7 +18,9 @@ use super::pool::with_workers;
 use super::query;
 use super::report::DumpReport;
 use super::schema::{OtherObjects, SchemaWriter};
+use super::sentinel::Sentinel;
 use super::survey::{self, Survey, read_catalog};
+use super::throttle::Throttle;
 use super::worker::Shared;
 use crate::cancel::CancelToken;
 use crate::catalog::Catalog;
@@ -42,14 +45,15 @@ const SNAPSHOT_TRIES: u32 = 5;
 
 /// One run.
 pub struct Journey<'a> {
-    config: &'a DumpConfig,
+    pub(super) config: &'a DumpConfig,
     progress: &'a Progress,
     cancel: &'a CancelToken,
-    storage: &'a dyn Storage,
+    pub(super) storage: &'a dyn Storage,
     connector: Connector,
     /// Waits at the end until the server has ended the sessions that were given up.
     _reaper: Reaper,
     names: FileNames,
+    throttle: Throttle,
     started: OffsetDateTime,
 }
 
@@ -86,6 +90,7 @@ impl<'a> Journey<'a> {
                 config.compression.extension(),
                 config.file_name_template.clone(),
             ),
+            throttle: Throttle::new(config.max_rate, config.query.is_none(), progress, cancel),
             started,
         }
     }
@@ -147,6 +152,8 @@ impl<'a> Journey<'a> {
     pub fn tables(&self, clock: Instant) -> Result<DumpReport, Error> {
         let mut extra = self.extra();
         let mut survey = Survey::make(self.config, &mut extra)?;
+        let tight = free_space::check(self.config, self.storage, &survey.plan.tables)?;
+        survey.warnings.extend(tight);
         let outcome = if self.config.objects.data {
             self.dump_data(&mut extra, &mut survey)
         } else {
@@ -204,7 +211,7 @@ impl<'a> Journey<'a> {
         };
         let chunk_options = |index| survey.plan.chunk_options(self.config, index);
         let mut others = OtherObjects::default();
-        let result = with_workers(&shared, sessions, |channels| {
+        let coordinate = |channels| {
             Coordinator {
                 config: self.config,
                 shared: &shared,
@@ -221,9 +228,10 @@ impl<'a> Journey<'a> {
                 check_took: Duration::ZERO,
             }
             .run(channels)
-        });
+        };
+        let watched = || with_workers(&shared, sessions, coordinate).and_then(|done| done);
+        self.sentinel().watch(watched)?;
         let (mode, moment) = (snapshot.mode(), snapshot.moment().clone());
-        result.and_then(|done| done)?;
         Ok(Outcome {
             mode,
             moment,
@@ -408,16 +416,33 @@ impl<'a> Journey<'a> {
         })
     }
 
-    fn extra(&self) -> ExtraConnection {
+    /// Asks over a connection of its own.
+    fn sentinel(&self) -> Sentinel<'_> {
+        Sentinel::new(
+            &self.config.watch,
+            self.connector.clone(),
+            &self.throttle,
+            self.storage,
+            self.cancel,
+        )
+    }
+
+    /// How sessions are opened.
+    pub(super) fn connector(&self) -> &Connector {
+        &self.connector
+    }
+
+    pub(super) fn extra(&self) -> ExtraConnection {
         ExtraConnection::new(self.connector.clone(), self.config.retry)
     }
 
-    fn file_options(&self) -> FileOptions<'a> {
+    fn file_options(&self) -> FileOptions<'_> {
         FileOptions {
             storage: self.storage,
             compression: self.config.compression,
             file_size_bytes: self.config.file_size_bytes,
             compress_beside: false,
+            throttle: &self.throttle,
         }
     }
 

@@ -102,6 +102,7 @@ impl<'a> Worker<'a> {
     /// Works until the jobs end or the run is cancelled.
     pub fn run(mut self, jobs: &Receiver<Job>, reports: &Sender<Report>) {
         while let Ok(job) = jobs.recv() {
+            self.shared.files.throttle.wait_for_turn();
             if self.shared.cancel.is_cancelled() {
                 break;
             }

@@ -9,7 +9,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::Pace;
 use super::counters::{ActiveTable, Counts};
 use super::figures::{count, percent};
-use super::lines::summary;
+use super::lines::{summary, tables};
 
 /// The bars on the screen. Clones are the same bars.
 #[derive(Debug, Clone)]
@@ -39,12 +39,20 @@ impl Bars {
     }
 
     /// Shows the counters.
-    pub(super) fn draw(&mut self, counts: &Counts, pace: &Pace, active: &[ActiveTable]) {
+    pub(super) fn draw(
+        &mut self,
+        counts: &Counts,
+        pace: &Pace,
+        active: &[ActiveTable],
+        paused: Option<&str>,
+    ) {
         let percent = percent(counts.rows, counts.rows_estimated).unwrap_or(0);
         self.whole.set_position(percent);
-        let tables = format!("{}/{} tables", counts.tables_done, counts.tables_total);
-        self.whole
-            .set_message(format!("{}, {tables}", summary(counts, pace)));
+        let mut message = format!("{}, {}", summary(counts, pace), tables(counts));
+        if let Some(reason) = paused {
+            message = format!("paused: {reason}, {message}");
+        }
+        self.whole.set_message(message);
         while self.tables.len() > active.len() {
             if let Some(line) = self.tables.pop() {
                 self.screen.remove(&line);

@@ -19,6 +19,7 @@ struct Shared {
     tables_total: AtomicU64,
     rows_estimated: AtomicU64,
     active: Mutex<Vec<TableProgress>>,
+    paused: Mutex<Option<String>>,
 }
 
 /// The counters of a run. All clones are the same counters.
@@ -90,6 +91,16 @@ impl Progress {
         add(&self.0.retries, 1);
     }
 
+    /// Says why the run does nothing at the moment, or that it goes on.
+    pub fn set_paused(&self, reason: Option<String>) {
+        *self.lock_paused() = reason;
+    }
+
+    /// Why the run does nothing at the moment.
+    pub fn paused(&self) -> Option<String> {
+        self.lock_paused().clone()
+    }
+
     /// All counters now.
     pub fn counts(&self) -> Counts {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -115,6 +126,11 @@ impl Progress {
             rows_estimated: table.0.rows_estimated,
         });
         views.collect()
+    }
+
+    fn lock_paused(&self) -> MutexGuard<'_, Option<String>> {
+        // A text is whole whatever a panicking holder did.
+        self.0.paused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_active(&self) -> MutexGuard<'_, Vec<TableProgress>> {

@@ -7,15 +7,13 @@ use super::counters::{ActiveTable, Counts};
 use super::figures::{bytes, count, counted, duration, percent};
 
 /// One line, without its end.
-pub(super) fn line(counts: &Counts, pace: &Pace, active: &[ActiveTable]) -> String {
-    let mut parts = vec![
-        summary(counts, pace),
-        format!(
-            "{} of {} tables",
-            count(counts.tables_done),
-            count(counts.tables_total)
-        ),
-    ];
+pub(super) fn line(
+    counts: &Counts,
+    pace: &Pace,
+    active: &[ActiveTable],
+    paused: Option<&str>,
+) -> String {
+    let mut parts = vec![summary(counts, pace), tables(counts)];
     if counts.retries > 0 {
         parts.push(format!("{} retried", counted(counts.retries, "attempt")));
     }
@@ -23,7 +21,23 @@ pub(super) fn line(counts: &Counts, pace: &Pace, active: &[ActiveTable]) -> Stri
     if !names.is_empty() {
         parts.push(format!("reading {}", names.join(" ")));
     }
+    if let Some(reason) = paused {
+        parts.insert(0, format!("paused ({reason})"));
+    }
     format!("progress: {}", parts.join(", "))
+}
+
+/// How many tables there are, and how many of them are done once one is. Many are read side by side, the largest first, so none is
+/// done for long.
+pub(super) fn tables(counts: &Counts) -> String {
+    match counts.tables_done {
+        0 => counted(counts.tables_total, "table"),
+        done => format!(
+            "{} of {}",
+            count(done),
+            counted(counts.tables_total, "table")
+        ),
+    }
 }
 
 /// Rows, bytes, speed, share and time left: what a bar says too.
@@ -62,9 +76,10 @@ mod tests {
         attempt.add_rows(1_000, 3_000_000);
         progress.add_retry();
         pace.note(start + Duration::from_secs(30), progress.counts());
-        let line = line(&progress.counts(), &pace, &progress.active_tables(4));
-        let expected = "progress: 1,000 rows, 3.00 MB, 100 kB/s, about 25 %, 1m 30s left, \
-                        0 of 2 tables, 1 attempt retried, reading shop.orders";
+        let active = progress.active_tables(4);
+        let line = line(&progress.counts(), &pace, &active, Some("busy"));
+        let expected = "progress: paused (busy), 1,000 rows, 3.00 MB, 100 kB/s, about 25 %, 1m 30s left, \
+                        2 tables, 1 attempt retried, reading shop.orders";
         assert_eq!(line, expected);
     }
 }

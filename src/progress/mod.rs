@@ -2,15 +2,19 @@
 //!
 //! Owns the counters and their display: bars on a terminal, a plain line every 30 s elsewhere, nothing when quiet. One thread
 //! reads the counters and draws; it sleeps on a channel and ends at once when the display does. Standard error is shared
-//! through [`Screen`], so that a log line never tears a bar. Imports nothing of the rest of the crate.
+//! through [`Screen`], so that a log line never tears a bar. Programs read the same counters as metrics ([`metrics`]), over HTTP
+//! while a dump runs ([`status`]). Imports nothing of the rest of the crate.
 
 mod bars;
 mod counters;
 pub mod figures;
 mod lines;
+pub mod metrics;
 mod pace;
+pub mod status;
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -19,6 +23,7 @@ use std::time::{Duration, Instant};
 use bars::Bars;
 pub use counters::{ActiveTable, Attempt, Counts, Progress, TableProgress};
 pub use pace::Pace;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// Between two drawings of the bars.
 const BARS_EVERY: Duration = Duration::from_millis(250);
@@ -70,7 +75,7 @@ impl Screen {
 
     /// Writes whole lines, above the bars if there are any.
     pub fn write(&self, text: &str) -> io::Result<()> {
-        let write = || io::stderr().lock().write_all(text.as_bytes());
+        let write = || write_to_stderr(text.as_bytes());
         // The lock is held while writing: else the bars could be cleared, or drawn, in the middle of the text.
         match &*self.lock() {
             Some(bars) => bars.suspend(write),
@@ -78,9 +83,9 @@ impl Screen {
         }
     }
 
-    fn draw(&self, counts: &Counts, pace: &Pace, active: &[ActiveTable]) {
+    fn draw(&self, counts: &Counts, pace: &Pace, active: &[ActiveTable], paused: Option<&str>) {
         if let Some(bars) = &mut *self.lock() {
-            bars.draw(counts, pace, active);
+            bars.draw(counts, pace, active, paused);
         }
     }
 
@@ -95,6 +100,36 @@ impl Screen {
     fn lock(&self) -> MutexGuard<'_, Option<Bars>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// How long a pipe that nobody empties is waited for. After that lines are lost, and not the dump.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// A pipe that is ready takes so much at once (POSIX, PIPE_BUF on Linux).
+const PIPE_PIECE: usize = 4096;
+
+/// Writes to standard error. A person who stops a terminal means it; the reader of a pipe that has gone to sleep does not.
+fn write_to_stderr(bytes: &[u8]) -> io::Result<()> {
+    static STUCK: AtomicBool = AtomicBool::new(false);
+    let mut stderr = io::stderr().lock();
+    if stderr.is_terminal() {
+        return stderr.write_all(bytes);
+    }
+    for piece in bytes.chunks(PIPE_PIECE) {
+        let patience = if STUCK.load(Ordering::Relaxed) {
+            Duration::ZERO
+        } else {
+            PATIENCE
+        };
+        let limit = Timespec::try_from(patience).unwrap_or_default();
+        let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];
+        let is_ready = poll(&mut ready, Some(&limit)).is_ok_and(|count| count > 0);
+        STUCK.store(!is_ready, Ordering::Relaxed);
+        if !is_ready {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stderr.write_all(piece)?;
+    }
+    Ok(())
 }
 
 /// The thread that shows progress. Dropping it ends the display and clears the bars.
@@ -129,10 +164,12 @@ impl Display {
             while stopped.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
                 let (counts, active) = (progress.counts(), progress.active_tables(tables));
                 pace.note(Instant::now(), counts);
+                let paused = progress.paused();
+                let paused = paused.as_deref();
                 if mode != Mode::Lines {
-                    shown.draw(&counts, &pace, &active);
+                    shown.draw(&counts, &pace, &active, paused);
                 } else if shown
-                    .write(&(lines::line(&counts, &pace, &active) + "\n"))
+                    .write(&(lines::line(&counts, &pace, &active, paused) + "\n"))
                     .is_err()
                 {
                     // Nobody reads standard error; the dump goes on without an audience.

@@ -17,6 +17,7 @@ use super::session::{Known, Purpose, RowText, Session};
 use super::socket::SessionSocket;
 use super::{ConnectOptions, TlsMode};
 use crate::cancel::{CancelToken, Interrupt};
+use crate::secret::SecretSource;
 
 /// The largest packet the protocol allows, and so the widest row (MySQL manual, max_allowed_packet).
 const LARGEST_PACKET_BYTES: usize = 1 << 30;
@@ -100,6 +101,12 @@ impl Connector {
         Self { row_text, ..self }
     }
 
+    /// The same connector, whose sessions end with another token.
+    #[must_use]
+    pub fn heeding(self, cancel: CancelToken) -> Self {
+        Self { cancel, ..self }
+    }
+
     /// Host and port, or the socket: for messages.
     pub fn server(&self) -> String {
         match &self.options.socket {
@@ -171,7 +178,9 @@ impl Connector {
     /// Tries every address of the host in turn; the `mysql` crate would try the first one only (io/tcp.rs).
     fn connect(&self, trying: impl Fn()) -> Result<Connected, ServerError> {
         let options = &self.options;
-        let base = self.driver_options();
+        // A password may take as long as a connect.
+        let base = self.driver_options()?;
+        trying();
         // The crate checks the certificate against the host it connects to, so here it must get the name.
         if options.socket.is_some() || options.tls.mode == TlsMode::VerifyIdentity {
             return self.connect_once(base.ip_or_hostname(Some(options.host.clone())));
@@ -210,9 +219,7 @@ impl Connector {
         // The crate refuses a server without TLS when it was told to use it.
         let mut is_plain = tls.is_none();
         match Conn::new(Opts::from(opts.clone().ssl_opts(tls.clone()))) {
-            Err(
-                mysql::Error::TlsError(_) | mysql::Error::DriverError(DriverError::TlsNotSupported),
-            ) if self.options.tls.mode == TlsMode::Preferred => {
+            Err(error) if self.options.tls.mode == TlsMode::Preferred && is_no_tls(&error) => {
                 log::debug!("{} offers no TLS that can be used", self.server());
                 is_plain = true;
                 Conn::new(Opts::from(opts))
@@ -242,16 +249,14 @@ impl Connector {
                 server,
                 reason: "the server does not offer it".to_owned(),
             },
+            mysql::Error::DriverError(DriverError::CleartextPluginDisabled) => {
+                self.refused_plugin("mysql_clear_password")
+            }
             mysql::Error::DriverError(DriverError::UnknownAuthPlugin(name)) => {
-                ServerError::Refused {
-                    server,
-                    code: 2059,
-                    // For an account that is not there MySQL names the plug-in of any other one, to hide that.
-                    message: format!(
-                        "the account {} uses the authentication plug-in {name}, which rdump does not have, or does not exist",
-                        self.options.user
-                    ),
-                }
+                self.refused_plugin(&name)
+            }
+            mysql::Error::DriverError(DriverError::OldMysqlPasswordDisabled) => {
+                self.refused_plugin("mysql_old_password")
             }
             mysql::Error::DriverError(DriverError::CouldNotConnect(Some((_, text, kind)))) => {
                 ServerError::Connect {
@@ -271,6 +276,15 @@ impl Connector {
         }
     }
 
+    /// For an account that is not there MySQL names the plug-in of any other one, to hide that.
+    fn refused_plugin(&self, plugin: &str) -> ServerError {
+        ServerError::Plugin {
+            server: self.server(),
+            user: self.options.user.clone(),
+            plugin: plugin.to_owned(),
+        }
+    }
+
     /// A handshake that did not come to its end. What the TLS library refuses comes as invalid data, and will be refused again.
     fn broken_off(&self, source: &io::Error) -> ServerError {
         let server = self.server();
@@ -281,21 +295,23 @@ impl Connector {
         ServerError::connect(server, source)
     }
 
-    fn driver_options(&self) -> OptsBuilder {
+    fn driver_options(&self) -> Result<OptsBuilder, ServerError> {
         let options = &self.options;
+        let fetch = |source: &SecretSource| source.fetch(options.connect_timeout);
+        let secret = options.password.as_ref().map(fetch).transpose();
+        let secret = secret.map_err(|source| ServerError::Password {
+            server: self.server(),
+            source,
+        })?;
         let socket = options.socket.as_ref().map(|path| path.to_string_lossy());
-        OptsBuilder::new()
+        Ok(OptsBuilder::new()
             .tcp_port(options.port)
             .socket(socket.map(String::from))
             // On by default, it moves a connection to 127.0.0.1 to the server's own socket, past tunnels and proxies.
             .prefer_socket(false)
             .user(Some(options.user.clone()))
-            .pass(
-                options
-                    .password
-                    .as_ref()
-                    .map(|secret| secret.expose().to_owned()),
-            )
+            .pass(secret.map(|secret| secret.expose().to_owned()))
+            .enable_cleartext_plugin(options.cleartext_passwords)
             .stmt_cache_size(0)
             .max_allowed_packet(Some(LARGEST_PACKET_BYTES))
             .tcp_connect_timeout(Some(options.connect_timeout))
@@ -305,7 +321,7 @@ impl Connector {
             .tcp_keepalive_time_ms(Some(KEEPALIVE_IDLE_MS))
             .tcp_keepalive_probe_interval_secs(Some(KEEPALIVE_INTERVAL_SECONDS))
             .tcp_keepalive_probe_count(Some(KEEPALIVE_PROBES))
-            .tcp_user_timeout_ms(Some(USER_TIMEOUT_MS))
+            .tcp_user_timeout_ms(Some(USER_TIMEOUT_MS)))
     }
 
     fn tls_options(&self) -> Option<SslOpts> {
@@ -325,5 +341,17 @@ impl Connector {
                 .with_danger_accept_invalid_certs(!checked)
                 .with_danger_skip_domain_validation(tls.mode != TlsMode::VerifyIdentity),
         )
+    }
+}
+
+/// Whether TLS is what failed: the server does not offer it, or the two know no common version or cipher.
+fn is_no_tls(error: &mysql::Error) -> bool {
+    match error {
+        mysql::Error::TlsError(_) | mysql::Error::DriverError(DriverError::TlsNotSupported) => true,
+        mysql::Error::IoError(source) => source.kind() == io::ErrorKind::InvalidData,
+        mysql::Error::CodecError(error) => {
+            io_cause(error).is_some_and(|source| source.kind() == io::ErrorKind::InvalidData)
+        }
+        _ => false,
     }
 }

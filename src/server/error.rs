@@ -5,6 +5,8 @@
 
 use std::io;
 
+use crate::secret::CommandError;
+
 /// How far an error reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
@@ -37,6 +39,28 @@ pub enum ServerError {
         code: u16,
         /// The server's text.
         message: String,
+    },
+    /// The account's way to prove itself is not one of ours, or must be allowed.
+    #[error(
+        "{server} wants the authentication plug-in {plugin} for the account {user}, {}",
+        if plugin == "mysql_clear_password" { "which sends the password as it is" } else { "which rdump does not have" }
+    )]
+    Plugin {
+        /// Host and port, or socket.
+        server: String,
+        /// The account.
+        user: String,
+        /// The plug-in.
+        plugin: String,
+    },
+    /// There is no password to show to the server.
+    #[error("there is no password for {server}")]
+    Password {
+        /// Host and port, or socket.
+        server: String,
+        /// Why the command printed none.
+        #[source]
+        source: CommandError,
     },
     /// The address leads to another server than before.
     #[error(
@@ -205,8 +229,10 @@ impl ServerError {
             Self::Connect { .. }
             | Self::Lost { .. }
             | Self::Protocol { .. }
+            | Self::Password { .. }
             | Self::OtherServer { .. } => Reach::Attempt,
             Self::Tls { .. }
+            | Self::Plugin { .. }
             | Self::Hidden { .. }
             | Self::Bytes { .. }
             | Self::Lingering { .. } => Reach::Run,
@@ -216,18 +242,19 @@ impl ServerError {
         }
     }
 
-    /// Whether nobody answered at the address at all.
+    /// Whether the server could not even be tried: nobody answered at the address at all, or there is no password.
     pub fn is_unreachable(&self) -> bool {
-        matches!(self, Self::Connect { source, .. } if matches!(
-            source.kind(),
-            io::ErrorKind::ConnectionRefused
-                | io::ErrorKind::NotFound
-                | io::ErrorKind::PermissionDenied
-                | io::ErrorKind::TimedOut
-                | io::ErrorKind::WouldBlock
-                | io::ErrorKind::HostUnreachable
-                | io::ErrorKind::NetworkUnreachable
-        ))
+        matches!(self, Self::Password { .. })
+            || matches!(self, Self::Connect { source, .. } if matches!(
+                source.kind(),
+                io::ErrorKind::ConnectionRefused
+                    | io::ErrorKind::NotFound
+                    | io::ErrorKind::PermissionDenied
+                    | io::ErrorKind::TimedOut
+                    | io::ErrorKind::WouldBlock
+                    | io::ErrorKind::HostUnreachable
+                    | io::ErrorKind::NetworkUnreachable
+            ))
     }
 
     /// Whether the same thing may succeed on a fresh connection.
@@ -278,6 +305,16 @@ impl ServerError {
             }
             (Self::OtherServer { .. }, _) => {
                 "give --host the address of one server, not of a load balancer"
+            }
+            (Self::Plugin { plugin, .. }, _) if plugin == "mysql_clear_password" => {
+                "--allow-cleartext-passwords allows it, over TLS or a unix socket"
+            }
+            (Self::Plugin { .. }, _) => {
+                "check the account's name (MySQL answers so for one that does not exist), or let an administrator change the \
+                 plug-in: ALTER USER … IDENTIFIED WITH caching_sha2_password BY … (MariaDB: mysql_native_password or ed25519)"
+            }
+            (Self::Password { .. }, _) => {
+                "run --password-command by hand: its first line must be the password"
             }
             (Self::Tls { .. }, _) => {
                 "check --ca, --cert and --key, or use --ssl-mode DISABLED on a network you trust"

@@ -25,7 +25,7 @@ mod wire;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::secret::Secret;
+use crate::secret::SecretSource;
 
 /// How to reach a server.
 #[derive(Debug, Clone)]
@@ -39,7 +39,9 @@ pub struct ConnectOptions {
     /// Account name.
     pub user: String,
     /// Its password, if it has one.
-    pub password: Option<Secret>,
+    pub password: Option<SecretSource>,
+    /// Whether it may be sent as it is to a server that asks for that.
+    pub cleartext_passwords: bool,
     /// TLS.
     pub tls: TlsOptions,
     /// Bound on a connect, handshake included.
@@ -65,6 +67,13 @@ pub enum TlsMode {
     VerifyCa,
     /// As `VerifyCa`, and the certificate must name the host.
     VerifyIdentity,
+}
+
+impl TlsMode {
+    /// Whether no connection is made without TLS.
+    pub fn is_certain(self) -> bool {
+        matches!(self, Self::Required | Self::VerifyCa | Self::VerifyIdentity)
+    }
 }
 
 /// TLS options.

@@ -159,6 +159,7 @@ pub struct Snapshot {
     /// MariaDB: the snapshots' own position, by which a new one can be recognised.
     own_position: Option<OwnPosition>,
     tso: Option<String>,
+    passed_over: Vec<String>,
     state: Mutex<State>,
 }
 
@@ -237,6 +238,7 @@ impl Snapshot {
             moment: started.moment,
             own_position: started.own_position,
             tso: started.tso,
+            passed_over: started.passed_over,
             state: Mutex::new(State {
                 lock,
                 instance_lock,
@@ -247,6 +249,11 @@ impl Snapshot {
             }),
         };
         Ok((snapshot, sessions))
+    }
+
+    /// Better modes that could not be had, each with why.
+    pub fn passed_over(&self) -> &[String] {
+        &self.passed_over
     }
 
     /// The mode that was reached; never `Auto`.

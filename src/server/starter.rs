@@ -36,6 +36,8 @@ pub(super) struct Started {
     pub own_position: Option<OwnPosition>,
     pub tso: Option<String>,
     pub lock: Option<HeldLock>,
+    /// Better modes that could not be had, with why.
+    pub passed_over: Vec<String>,
 }
 
 /// A MariaDB snapshot's own place in the binlog, by which an equal one is recognised.
@@ -65,7 +67,10 @@ impl Starter<'_> {
                 _ => self.snapshot(),
             };
             match result {
-                Ok(started) => return Ok(started),
+                Ok(mut started) => {
+                    started.passed_over = reasons;
+                    return Ok(started);
+                }
                 Err(LockFailure::Denied(error)) => {
                     reasons.push(format!("{}: {error}", mode.name()));
                 }
@@ -232,6 +237,7 @@ fn started(mode: ConsistencyMode, moment: Moment, lock: Option<HeldLock>) -> Sta
         own_position: None,
         tso: None,
         lock,
+        passed_over: Vec::new(),
     }
 }
 

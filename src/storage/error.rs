@@ -17,6 +17,12 @@ pub enum StorageError {
         /// One of the things in it.
         entry: String,
     },
+    /// Another run writes there.
+    #[error("another run is writing to the output directory {place}")]
+    Locked {
+        /// The place.
+        place: String,
+    },
     /// Something else than a directory has the place's name.
     #[error("the output path {place} is not a directory")]
     NotADirectory {
@@ -228,6 +234,7 @@ impl StorageError {
             | Self::ReadFile { source, .. }
             | Self::Remove { source, .. } => Some(source.kind()),
             Self::NotEmpty { .. }
+            | Self::Locked { .. }
             | Self::NotADirectory { .. }
             | Self::NotPrepared { .. }
             | Self::Moved { .. }

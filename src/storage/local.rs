@@ -96,6 +96,7 @@ impl Storage for LocalStorage {
         // Before the checks, so that `clean` knows of a directory that was made and failed them.
         let run = self.run.get_or_init(|| Arc::new(Run::new(directory)));
         run.directory.check_place()?;
+        run.directory.lock()?;
         run.directory.refuse_content()?;
         run.directory.prove_writable(&run.temp_name())?;
         run.books().prepared = true;
@@ -140,6 +141,14 @@ impl Storage for LocalStorage {
 
     fn clean(&self) -> Result<(), StorageError> {
         self.run.get().map_or(Ok(()), |run| run.clean())
+    }
+
+    /// For whoever is not root: a part of the disk may be kept back.
+    fn free_bytes(&self) -> Option<u64> {
+        let existing = self.path.ancestors().find(|path| path.exists());
+        let path = existing.unwrap_or(std::path::Path::new("."));
+        let stat = rustix::fs::statvfs(path).ok()?;
+        Some(stat.f_bavail.saturating_mul(stat.f_frsize))
     }
 
     fn describe(&self) -> String {

@@ -42,6 +42,11 @@ pub trait Storage: Send + Sync {
     /// Committed files stay. Returns the first error, but tries everything.
     fn clean(&self) -> Result<(), StorageError>;
 
+    /// Bytes that can still be written there; `None` where nobody knows.
+    fn free_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// The place in words, for messages. Never holds a secret.
     fn describe(&self) -> String;
 }

@@ -12,7 +12,7 @@ use rdump::cancel::CancelToken;
 use rdump::catalog::table::Table;
 use rdump::catalog::{Catalog, Kinds, Selection};
 use rdump::chunk::{Chunk, ChunkOptions, KeyProbe, KeyRange, SessionProbe, TableKey, TablePlanner};
-use rdump::secret::Secret;
+use rdump::secret::{Secret, SecretSource};
 use rdump::server::connector::Connector;
 use rdump::server::error::ServerError;
 use rdump::server::session::{Purpose, Session};
@@ -98,7 +98,8 @@ fn open(server: &Server) -> Session {
         port: server.port(),
         socket: None,
         user: server.user().to_owned(),
-        password: Some(Secret::new(server.password())),
+        password: Some(SecretSource::Known(Secret::new(server.password()))),
+        cleartext_passwords: false,
         tls: TlsOptions {
             mode: TlsMode::Disabled,
             ca: None,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rdump::cancel::CancelToken;
 use rdump::catalog::ident::ObjectName;
 use rdump::catalog::identity::{self, Identity};
-use rdump::secret::Secret;
+use rdump::secret::{Secret, SecretSource};
 use rdump::server::connector::Connector;
 use rdump::server::session::{Purpose, Session};
 use rdump::server::{ConnectOptions, TlsMode, TlsOptions};
@@ -105,7 +105,8 @@ fn session(server: &Server) -> Session {
         port: server.port(),
         socket: None,
         user: server.user().to_owned(),
-        password: Some(Secret::new(server.password())),
+        password: Some(SecretSource::Known(Secret::new(server.password()))),
+        cleartext_passwords: false,
         tls: TlsOptions {
             mode: TlsMode::Preferred,
             ca: None,

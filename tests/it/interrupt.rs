@@ -204,7 +204,7 @@ fn full_disk_ends_the_run_with_a_sentence_and_without_a_manifest() {
             let output = disk.path().join(format!("{number}-{shape}"));
             let run = scene
                 .command(server.port())
-                .args(["-c", compression])
+                .args(["-c", compression, "--min-free-space", "0"])
                 .output(&output)
                 .time_limit(Duration::from_secs(20))
                 .run();

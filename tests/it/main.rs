@@ -4,10 +4,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod accounts;
+mod backup;
 mod bad_input;
 mod beginning;
+mod check;
 mod chunks;
 mod cli;
+mod connecting;
 mod consistency;
 mod csv;
 mod ddl;
@@ -34,6 +37,7 @@ mod query;
 mod rooms;
 mod round_trip;
 mod server_settings;
+mod shell;
 mod soak;
 mod standalone;
 mod tidb;

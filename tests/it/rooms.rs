@@ -19,14 +19,21 @@ const IMPORTS: &[(&str, &[&str])] = &[
     (
         "main",
         &[
-            "cli", "dump", "load", "verify", "error", "cancel", "progress",
+            "cli", "backup", "dump", "load", "verify", "error", "cancel", "progress",
         ],
     ),
     (
         "cli",
         &[
-            "dump", "load", "verify", "catalog", "compress", "format", "server", "progress",
-            "retry", "cancel", "secret",
+            "backup", "dump", "load", "verify", "catalog", "compress", "format", "server",
+            "progress", "retry", "cancel", "secret",
+        ],
+    ),
+    // A journey over those of a dump and of its verification; it reads what dumps say of themselves.
+    (
+        "backup",
+        &[
+            "dump", "verify", "manifest", "error", "progress", "retry", "cancel",
         ],
     ),
     (
@@ -88,6 +95,8 @@ const DOORS: &[(&str, &[&str])] = &[
     ("aws_config", &["storage/s3.rs"]),
     ("aws_sdk_s3", &["storage/s3.rs"]),
     ("clap", &["cli/"]),
+    ("clap_complete", &["cli/shell.rs"]),
+    ("clap_mangen", &["cli/shell.rs"]),
     ("crossbeam_channel", &["dump/"]),
     ("csv", &["format/csv"]),
     ("flate2", &["compress"]),

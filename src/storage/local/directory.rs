@@ -9,7 +9,7 @@ use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, RenameFlags, flock};
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::storage::StorageError;
@@ -62,6 +62,21 @@ impl Directory {
     /// The path of a file in it, for messages.
     pub(super) fn path_of(&self, name: &str) -> String {
         self.path.join(name).display().to_string()
+    }
+
+    /// Keeps other runs out for as long as the handle is open. Where the file system knows no locks on directories (NFS), the
+    /// look at the content has to do.
+    pub(super) fn lock(&self) -> Result<(), StorageError> {
+        match flock(&self.handle, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => Err(StorageError::Locked {
+                place: self.place(),
+            }),
+            Err(errno) => {
+                log::debug!("{} cannot be locked: {errno}", self.place());
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
     }
 
     /// Fails when the directory holds anything. `lost+found`, which a fresh volume has at its root, is not anybody's

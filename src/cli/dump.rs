@@ -14,6 +14,7 @@ use super::connection::Connection;
 use super::flags::{ConsistencyArgs, DumpArgs, DumplingArgs, OutputArgs, SelectionArgs};
 use super::option_file::OptionFile;
 use super::output::{LogOptions, open_log_file};
+use super::place::{remote_place, shown};
 use super::shape::format;
 use super::template::{Scope, parse_template};
 use super::usage::UsageError;
@@ -21,6 +22,7 @@ use crate::catalog::filter::TableFilter;
 use crate::dump::config::{ConsistencyMode, ConsistencyOptions, DumpConfig, Objects, Selection};
 use crate::format::{Format, SqlOptions};
 use crate::retry::RetryPolicy;
+use crate::storage::Location;
 
 /// Databases that hold no data of their own, so that a dump of them makes no sense.
 const VIRTUAL_DATABASES: [&str; 4] = [
@@ -43,7 +45,10 @@ pub fn convert(args: &DumpArgs) -> Result<DumpCommand, UsageError> {
     let consistency = consistency(&args.consistency)?;
     let variables = session_variables(args, &mut warnings)?;
     let file_name_template = template(&args.output, &selection, query.is_some())?;
-    let output = output_directory(&args.output)?;
+    let output = match remote_place(args.output.output.as_deref(), &args.s3)? {
+        Some(place) => place,
+        None => Location::Directory(output_directory(&args.output)?),
+    };
 
     let home = std::env::home_dir();
     let option_file =
@@ -92,6 +97,8 @@ fn check_left_over_words(words: &[String]) -> Result<(), UsageError> {
         "true" | "false" => format!("a switch takes its value after a `=`, as --no-views={word}"),
         _ => format!("a database is named by -B {word}, a table by -T db.table"),
     };
+    // A URL may hold keys behind its place.
+    let word = shown(word);
     Err(UsageError::new(format!("unexpected word `{word}`")).with_hint(hint))
 }
 
@@ -339,7 +346,7 @@ fn local_path(path: &Path) -> Result<PathBuf, UsageError> {
         None => Ok(path.to_owned()),
         Some(("file" | "local", rest)) => Ok(PathBuf::from(rest)),
         Some((scheme, _)) => Err(UsageError::new(format!("cannot write to {scheme}://"))
-            .with_hint("use a local directory and copy it from there")),
+            .with_hint("use s3://bucket/prefix, or a local directory and copy it from there")),
     }
 }
 
@@ -382,7 +389,7 @@ mod tests {
         };
         assert_eq!(sql.statement_size_bytes, 1_000_000);
         assert!(sql.escape_backslash && !sql.complete_insert);
-        let name = config.output.to_string_lossy().into_owned();
+        let name = config.output.to_string();
         assert!(
             name.starts_with("./export-20") && name.ends_with('Z'),
             "{name}"
@@ -447,7 +454,7 @@ mod tests {
         assert_eq!(command.warnings.len(), 1);
         let config = command.config;
         assert_eq!(config.file_size_bytes, Some(256 << 20));
-        assert_eq!(config.output, PathBuf::from("/nowhere/dump"));
+        assert_eq!(config.output.to_string(), "/nowhere/dump");
         let expected = [("time_zone", "'+00:00'"), ("tidb_mem_quota_query", "1024")];
         let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
         assert_eq!(config.connection.session_variables, expected);

@@ -13,6 +13,7 @@ use log::LevelFilter;
 
 use super::names::{parse_databases, parse_definer, parse_tables, parse_variables};
 use super::output::{LogFormat, ReportFormat};
+use super::place::S3Args;
 use super::size::{MeasureError, parse_duration, parse_size};
 use crate::catalog::ident::ObjectName;
 use crate::compress::Compression;
@@ -46,6 +47,8 @@ pub struct DumpArgs {
     pub consistency: ConsistencyArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub s3: S3Args,
     #[command(flatten)]
     pub dumpling: DumplingArgs,
 }
@@ -242,8 +245,8 @@ pub struct ConsistencyArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
-    /// Directory, new or empty [default: ./export-<UTC time>]
-    #[arg(short, long, value_name = "DIR")]
+    /// Directory or s3:// URL [default: ./export-<UTC time>]
+    #[arg(short, long, value_name = "PLACE")]
     pub output: Option<PathBuf>,
     /// Data files' names [default: {db}.{table}.{chunk}]
     #[arg(long, value_name = "NAME")]

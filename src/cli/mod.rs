@@ -14,6 +14,7 @@ mod names;
 mod option_file;
 pub mod output;
 mod password;
+mod place;
 pub mod report;
 mod shape;
 pub mod signals;

@@ -29,7 +29,7 @@ use time::OffsetDateTime;
 use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::progress::Progress;
-use crate::storage::{LocalStorage, Storage};
+use crate::manifest::names::is_dump_file;
 use config::DumpConfig;
 use report::DumpReport;
 
@@ -40,16 +40,16 @@ pub fn run(
     cancel: &CancelToken,
 ) -> Result<DumpReport, Error> {
     let (started, clock) = (OffsetDateTime::now_utc(), Instant::now());
-    let storage = LocalStorage::new(&config.output);
-    let journey = tables::Journey::new(config, progress, cancel, &storage, started);
+    let storage = config.output.storage(cancel, is_dump_file);
+    let journey = tables::Journey::new(config, progress, cancel, &*storage, started);
     if config.dry_run {
         return journey.dry_run(clock);
     }
-    storage.prepare()?;
-    let result = match &config.query {
+    let prepared = storage.prepare().map_err(Error::from);
+    let result = prepared.and_then(|()| match &config.query {
         Some(query) => journey.query(query, clock),
         None => journey.tables(clock),
-    };
+    });
     if result.is_err()
         && let Err(error) = storage.clean()
     {

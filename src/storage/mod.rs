@@ -2,7 +2,7 @@
 //!
 //! Owns the contract of a place for files: nothing has its final name before it is whole, and every error of a close,
 //! flush, rename or sync comes back to the caller. Knows bytes and names; what is in a file, and which files a dump
-//! has, it leaves to `dump/` and `manifest/`. `local.rs` is a directory, `names.rs` the rule for names. `memory.rs` and
+//! has, it leaves to `dump/` and `manifest/`. `local.rs` is a directory, `s3.rs` a bucket, `location.rs` the choice, `names.rs` the rule for names. `memory.rs` and
 //! `faulty.rs` serve the tests of this and other rooms; `conformance.rs` is what every storage must pass.
 
 #[cfg(test)]
@@ -11,14 +11,17 @@ pub mod error;
 #[cfg(test)]
 pub(crate) mod faulty;
 pub mod local;
+pub mod location;
 #[cfg(test)]
 pub(crate) mod memory;
 pub(crate) mod names;
+pub mod s3;
 
 use std::io::Write;
 
 pub use error::StorageError;
 pub use local::LocalStorage;
+pub use location::Location;
 
 /// A place for the files of one dump. Names are plain file names; a name with a path separator is refused.
 pub trait Storage: Send + Sync {
@@ -56,4 +59,25 @@ pub trait Staged: Send {
     /// Gives the file its name, if nobody else has taken it; nothing is overwritten. Durable only after
     /// [`Storage::sync`].
     fn commit(self: Box<Self>) -> Result<(), StorageError>;
+}
+
+/// A file that lies in a dump.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredFile {
+    /// Its plain name.
+    pub name: String,
+    /// Bytes as stored.
+    pub bytes: u64,
+}
+
+/// A dump that is there, to be read. Nothing is changed.
+pub trait Archive: Send + Sync {
+    /// All files, by name. Fails when the place is not there.
+    fn list(&self) -> Result<Vec<StoredFile>, StorageError>;
+
+    /// Opens a file for reading from its start. The errors of its [`std::io::Read`] hold a [`StorageError`].
+    fn open(&self, name: &str) -> Result<Box<dyn std::io::Read + Send>, StorageError>;
+
+    /// The place in words, for messages. Never holds a secret.
+    fn describe(&self) -> String;
 }

@@ -28,8 +28,8 @@ use time::OffsetDateTime;
 
 use crate::cancel::CancelToken;
 use crate::error::Error;
-use crate::progress::Progress;
 use crate::manifest::names::is_dump_file;
+use crate::progress::Progress;
 use config::DumpConfig;
 use report::DumpReport;
 

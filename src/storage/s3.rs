@@ -377,7 +377,9 @@ impl Run {
                 aborted.await?;
             }
         }
-        self.books().uncertain.retain(|key| !uncertain.contains(key));
+        self.books()
+            .uncertain
+            .retain(|key| !uncertain.contains(key));
         Ok(())
     }
 }

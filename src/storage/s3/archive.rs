@@ -110,7 +110,8 @@ async fn fetch_rest(
     let answer = get.range(range).send().await?;
     let mut body = answer.body;
     while let Some(block) = body.next().await {
-        let block = block.map_err(|error| S3Error::passing(format!("the body broke off: {error}")))?;
+        let block =
+            block.map_err(|error| S3Error::passing(format!("the body broke off: {error}")))?;
         let mut bytes = piece.lock().unwrap_or_else(PoisonError::into_inner);
         bytes.extend_from_slice(&block);
     }

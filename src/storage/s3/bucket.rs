@@ -184,7 +184,12 @@ impl Bucket {
     }
 
     /// Writes a small object at once.
-    pub async fn put(&self, key: &str, bytes: Vec<u8>, grace: Duration) -> Result<(), StorageError> {
+    pub async fn put(
+        &self,
+        key: &str,
+        bytes: Vec<u8>,
+        grace: Duration,
+    ) -> Result<(), StorageError> {
         let length = bytes.len() as u64;
         let request = self
             .service
@@ -198,7 +203,9 @@ impl Bucket {
                     let put = self.service.client.put_object();
                     let put = put.bucket(&self.options.bucket).key(key);
                     let put = put.set_if_none_match(condition.map(str::to_owned));
-                    self.described_put(put).body(ByteStream::from(body.clone())).send()
+                    self.described_put(put)
+                        .body(ByteStream::from(body.clone()))
+                        .send()
                 })
                 .await
         })

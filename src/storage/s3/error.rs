@@ -135,7 +135,11 @@ impl S3Error {
         }
         Self {
             patience: patience(status, code),
-            hint: hint(status, code, region.or_else(|| text.and_then(expected_region))),
+            hint: hint(
+                status,
+                code,
+                region.or_else(|| text.and_then(expected_region)),
+            ),
             message,
             code: code.map(str::to_owned),
             status: Some(status),
@@ -160,7 +164,8 @@ where
             },
             SdkError::TimeoutError(_) => Self::passing(causes(&error)),
             SdkError::DispatchFailure(failure) => {
-                let passes = failure.is_io() || failure.is_timeout() || failure.as_other().is_some();
+                let passes =
+                    failure.is_io() || failure.is_timeout() || failure.as_other().is_some();
                 let message = causes(&error);
                 if passes {
                     Self::passing(message)
@@ -197,7 +202,9 @@ fn hint(status: u16, code: Option<&str>, region: Option<&str>) -> Option<String>
         (301 | 307, _)
         | (_, "AuthorizationHeaderMalformed" | "IllegalLocationConstraintException") => {
             return Some(match region {
-                Some(region) => format!("the bucket is in the region {region}: add --s3.region {region}"),
+                Some(region) => {
+                    format!("the bucket is in the region {region}: add --s3.region {region}")
+                }
                 None => "name the bucket's region by --s3.region".to_owned(),
             });
         }

@@ -222,11 +222,7 @@ impl Service {
     }
 
     /// The value of `work`, or nothing when the run is cancelled and `grace` is over too.
-    async fn unless_stopped<T>(
-        &self,
-        grace: Duration,
-        work: impl Future<Output = T>,
-    ) -> Option<T> {
+    async fn unless_stopped<T>(&self, grace: Duration, work: impl Future<Output = T>) -> Option<T> {
         let mut stop = self.stop.0.subscribe();
         let stopped = async {
             if stop.wait_for(|stopped| *stopped).await.is_err() {

@@ -182,8 +182,7 @@ fn start_server() -> Option<HashMap<String, String>> {
             .output()
             .unwrap()
     });
-    let Some(started) =
-        started.filter(|started| started.status.code() != Some(EXIT_UNAVAILABLE))
+    let Some(started) = started.filter(|started| started.status.code() != Some(EXIT_UNAVAILABLE))
     else {
         let line = b"rdump tests: NOT COVERED: s3\n";
         std::io::stderr().write_all(line).unwrap();
@@ -296,7 +295,10 @@ fn object_that_vanished_is_noticed_before_the_dump_is_called_whole() {
     write(&storage, "b.sql", b"2").unwrap();
     place.remove("a.sql");
     let error = storage.sync().unwrap_err().to_string();
-    assert!(error.contains("a.sql") && error.contains("not there"), "{error}");
+    assert!(
+        error.contains("a.sql") && error.contains("not there"),
+        "{error}"
+    );
     let error = storage.put("manifest.json", b"{}").unwrap_err();
     assert!(matches!(error, StorageError::SyncLost { .. }), "{error}");
 }

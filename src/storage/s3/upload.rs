@@ -156,10 +156,7 @@ impl Upload {
         if service.is_stopped() || !self.run.knows_upload(&id) {
             return;
         }
-        let abort = self
-            .run
-            .bucket
-            .abort(&self.key, &id, ABORT_PATIENCE, GRACE);
+        let abort = self.run.bucket.abort(&self.key, &id, ABORT_PATIENCE, GRACE);
         match service.block_on(Box::pin(abort)) {
             Ok(()) => self.run.forget_upload(&id),
             // It stays in the books: `sync` and `clean` try again, and theirs is the error that ends the run.

@@ -229,10 +229,7 @@ mod tests {
             let error = read(url).unwrap_err().to_string();
             assert!(!error.contains("hunter2"), "{url}: {error}");
         }
-        assert_eq!(
-            without_settings("s3://b/p?access-key=hunter2"),
-            "s3://b/p"
-        );
+        assert_eq!(without_settings("s3://b/p?access-key=hunter2"), "s3://b/p");
     }
 
     #[test]

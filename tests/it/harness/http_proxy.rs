@@ -142,7 +142,10 @@ impl HttpProxy {
         let (seen, timeout) = waiting.unwrap();
         let count = seen.len();
         drop(seen);
-        assert!(!timeout.timed_out(), "not within {limit:?}, {count} requests");
+        assert!(
+            !timeout.timed_out(),
+            "not within {limit:?}, {count} requests"
+        );
     }
 }
 

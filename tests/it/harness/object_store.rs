@@ -86,11 +86,7 @@ impl ObjectStore {
 
     /// Keys of unfinished uploads under a prefix.
     pub fn uploads(&self, prefix: &str) -> Vec<String> {
-        let ids = self.entries(UPLOADS).into_iter();
-        let keys = ids.filter_map(|id| {
-            let path = [UPLOADS, &id, "?metadata=true"].concat();
-            let text = self.http("GET", &path, b"")?;
-            let entry: serde_json::Value = serde_json::from_slice(&text).ok()?;
+        let keys = self.listing(UPLOADS).into_iter().filter_map(|entry| {
             let key = entry["Extended"]["key"].as_str()?;
             Some(String::from_utf8(decode_base64(key)).unwrap())
         });
@@ -98,18 +94,26 @@ impl ObjectStore {
             .collect()
     }
 
+    pub fn remove(&self, prefix: &str) {
+        let path = format!("/buckets/{BUCKET}/{prefix}?recursive=true");
+        self.http("DELETE", &path, b"");
+    }
+
     fn entries(&self, folder: &str) -> Vec<String> {
+        let name = |entry: &serde_json::Value| {
+            let path = entry["FullPath"].as_str().unwrap();
+            path.rsplit('/').next().unwrap().to_owned()
+        };
+        self.listing(folder).iter().map(name).collect()
+    }
+
+    fn listing(&self, folder: &str) -> Vec<serde_json::Value> {
         let path = [folder, "?limit=100000"].concat();
         let Some(text) = self.http("GET", &path, b"") else {
             return Vec::new();
         };
         let listing: serde_json::Value = serde_json::from_slice(&text).unwrap();
-        let entries = listing["Entries"].as_array().cloned().unwrap_or_default();
-        let name = |entry: &serde_json::Value| {
-            let path = entry["FullPath"].as_str().unwrap();
-            path.rsplit('/').next().unwrap().to_owned()
-        };
-        entries.iter().map(name).collect()
+        listing["Entries"].as_array().cloned().unwrap_or_default()
     }
 
     /// The body of a successful answer.
@@ -125,7 +129,10 @@ impl ObjectStore {
         stream.write_all(body).unwrap();
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap();
-        let end = answer.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
+        let end = answer
+            .windows(4)
+            .position(|four| four == b"\r\n\r\n")
+            .unwrap();
         let is_success = answer[9] == b'2';
         is_success.then(|| answer.split_off(end + 4))
     }
@@ -152,7 +159,9 @@ fn decode_base64(text: &str) -> Vec<u8> {
     };
     let digits: Vec<u8> = text.bytes().filter(|c| *c != b'=').map(value).collect();
     let bytes = digits.chunks(4).flat_map(|four| {
-        let bits = four.iter().fold(0_u32, |bits, digit| bits << 6 | u32::from(*digit));
+        let bits = four
+            .iter()
+            .fold(0_u32, |bits, digit| bits << 6 | u32::from(*digit));
         let bits = bits << (6 * (4 - four.len()));
         bits.to_be_bytes()[1..four.len()].to_vec()
     });

@@ -64,8 +64,12 @@ fn conclude(
     config: &DumpConfig,
     cancel: &CancelToken,
 ) -> Result<Vec<String>, Error> {
+    // Links and removals are for directories; the command line refuses them elsewhere.
+    let Some(directory) = config.output.directory() else {
+        return Ok(Vec::new());
+    };
     let mut warnings = Vec::new();
-    match whole::verify(config, cancel) {
+    match whole::verify(directory, config, cancel) {
         Ok(()) => {}
         // The dump was whole before the signal came, and nobody else is hurt.
         Err(Error::Interrupted) => {
@@ -75,7 +79,7 @@ fn conclude(
         Err(error) => return Err(error),
     }
     if let Some(link) = &backup.latest_link
-        && let Err(error) = latest::point(link, &config.output)
+        && let Err(error) = latest::point(link, directory)
     {
         let link = link.display();
         warnings.push(format!("the link {link} could not be set: {error}"));
@@ -83,7 +87,7 @@ fn conclude(
     if let (Some(keep), Some(series)) = (backup.keep, &backup.series)
         && !cancel.is_cancelled()
     {
-        warnings.extend(retention::apply(keep, series, &config.output));
+        warnings.extend(retention::apply(keep, series, directory));
     }
     Ok(warnings)
 }

@@ -52,10 +52,9 @@ impl Contents {
 
 /// Reads every file of the dump again. A dump that is not what its manifest says takes its manifest back: it must not be taken
 /// for one.
-pub(super) fn verify(config: &DumpConfig, cancel: &CancelToken) -> Result<(), Error> {
-    let path = &config.output;
+pub(super) fn verify(path: &Path, config: &DumpConfig, cancel: &CancelToken) -> Result<(), Error> {
     let request = VerifyConfig {
-        source: path.clone(),
+        source: config.output.clone(),
         against: None,
         database: None,
         threads: config.threads,

@@ -16,6 +16,7 @@ use super::defaults::Defaults;
 use super::flags::{ConsistencyArgs, DumpArgs, DumplingArgs, OutputArgs, SelectionArgs};
 use super::metrics::MetricsFile;
 use super::output::Telling;
+use super::place::{remote_place, shown};
 use super::shape::format;
 use super::template::{Scope, parse_template};
 use super::usage::UsageError;
@@ -24,6 +25,7 @@ use crate::catalog::filter::TableFilter;
 use crate::dump::config::{ConsistencyMode, ConsistencyOptions, DumpConfig, Objects, Selection};
 use crate::format::{Format, SqlOptions};
 use crate::retry::RetryPolicy;
+use crate::storage::Location;
 
 /// Databases that hold no data of their own, so that a dump of them makes no sense.
 const VIRTUAL_DATABASES: [&str; 4] = [
@@ -46,7 +48,19 @@ pub fn convert(args: &DumpArgs, defaults: Defaults) -> Result<DumpCommand, Usage
     let consistency = consistency(&args.consistency)?;
     let variables = session_variables(args)?;
     let file_name_template = template(&args.output, &selection, query.is_some())?;
-    let (output, series) = output_directory(&args.output)?;
+    let (output, series) =
+        match remote_place(args.output.output.as_deref(), &args.store, &args.objects)? {
+            Some(place) => (place, None),
+            None => {
+                let (path, series) = output_directory(&args.output)?;
+                (Location::Directory(path), series)
+            }
+        };
+    if output.directory().is_none() && args.backup.latest_link.is_some() {
+        return Err(UsageError::new(
+            "--latest-link needs an output in a directory",
+        ));
+    }
     let backup = backup::backup(&args.backup, series)?;
     let watch = backup::watch(&args.backup, query.is_some())?;
 
@@ -100,6 +114,8 @@ fn check_left_over_words(words: &[String]) -> Result<(), UsageError> {
             None => format!("a database is named by -B {word}, a table by -T db.table"),
         },
     };
+    // A URL may hold keys behind its place.
+    let word = shown(word);
     Err(UsageError::new(format!("unexpected word `{word}`")).with_hint(hint))
 }
 
@@ -338,7 +354,7 @@ fn local_path(path: &Path) -> Result<PathBuf, UsageError> {
         None => Ok(path.to_owned()),
         Some(("file" | "local", rest)) => Ok(PathBuf::from(rest)),
         Some((scheme, _)) => Err(UsageError::new(format!("cannot write to {scheme}://"))
-            .with_hint("use a local directory and copy it from there")),
+            .with_hint("use s3://bucket/prefix, or a local directory and copy it from there")),
     }
 }
 
@@ -381,7 +397,7 @@ mod tests {
         };
         assert_eq!(sql.statement_size_bytes, 1_000_000);
         assert!(sql.escape_backslash && !sql.complete_insert);
-        let name = config.output.to_string_lossy().into_owned();
+        let name = config.output.to_string();
         assert!(
             name.starts_with("./export-20") && name.ends_with('Z'),
             "{name}"
@@ -447,7 +463,7 @@ mod tests {
         assert_eq!(command.status.unwrap().to_string(), "127.0.0.1:8281");
         let config = command.config;
         assert_eq!(config.file_size_bytes, Some(256 << 20));
-        assert_eq!(config.output, PathBuf::from("/nowhere/dump"));
+        assert_eq!(config.output.to_string(), "/nowhere/dump");
         let expected = [("time_zone", "'+00:00'"), ("tidb_mem_quota_query", "1024")];
         let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
         assert_eq!(config.connection.session_variables, expected);

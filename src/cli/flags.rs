@@ -15,6 +15,7 @@ use clap::{ArgAction, Args, Parser};
 use super::connection::{ConnectionArgs, Connects};
 use super::names::{parse_databases, parse_definer, parse_tables, parse_variables};
 use super::output::TellingArgs;
+use super::place::{ObjectArgs, StoreArgs};
 use super::size::{parse_duration, parse_size};
 use super::values::{
     at_least_one, compression, conditions, consistency, csv_binary, escaped, file_size, file_type,
@@ -50,6 +51,10 @@ pub struct DumpArgs {
     pub backup: BackupArgs,
     #[command(flatten)]
     pub telling: TellingArgs,
+    #[command(flatten)]
+    pub store: StoreArgs,
+    #[command(flatten)]
+    pub objects: ObjectArgs,
     #[command(flatten)]
     pub dumpling: DumplingArgs,
 }
@@ -207,8 +212,8 @@ pub struct ConsistencyArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
-    /// New or empty; {date}, {time} [default: ./export-<UTC time>]
-    #[arg(short, long, value_name = "DIR")]
+    /// New directory, or s3:// URL; {date}, {time} [default: ./export-<UTC time>]
+    #[arg(short, long, value_name = "PLACE")]
     pub output: Option<PathBuf>,
     /// Data files' names [default: {db}.{table}.{chunk}]
     #[arg(long, value_name = "NAME")]

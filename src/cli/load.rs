@@ -5,7 +5,7 @@
 #![allow(clippy::doc_markdown)] // the comments on flags are their help lines
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Parser};
 
@@ -14,6 +14,7 @@ use super::defaults::Defaults;
 use super::help::Page;
 use super::names::{parse_tables, parse_variables};
 use super::output::{Telling, TellingArgs};
+use super::place::{StoreArgs, source};
 use super::usage::UsageError;
 use super::values::{choose, some_size, threads, tries};
 use super::{Command, LoadCommand, read};
@@ -32,7 +33,7 @@ Examples:
   rdump load dump -T shop.orders --existing drop   one table, made anew
 ",
     notes: "\
-SOURCE is a directory that rdump or Dumpling wrote. The same command goes on with a load that was
+SOURCE is a directory or s3:// URL that rdump or Dumpling wrote to. The same command goes on with a load that was
 interrupted. Sizes and times are written as for rdump itself; see rdump --help.
 Exit codes: 0 loaded, 1 failed, 2 usage, 129, 130 and 143 stopped by HUP, INT and TERM.
 ",
@@ -56,7 +57,9 @@ pub struct LoadArgs {
     way: LoadWayArgs,
     #[command(flatten)]
     telling: TellingArgs,
-    /// The directory of the dump
+    #[command(flatten)]
+    store: StoreArgs,
+    /// The directory of the dump, or s3://bucket/prefix
     #[arg(value_name = "SOURCE")]
     words: Vec<PathBuf>,
 }
@@ -147,7 +150,7 @@ impl Connects for LoadArgs {
 
 fn convert(args: &LoadArgs, defaults: Defaults) -> Result<LoadCommand, UsageError> {
     let (selection, way) = (&args.selection, &args.way);
-    let source = source(&args.words)?;
+    let source = source(&args.words, &args.store)?;
     if selection.no_data && selection.no_schemas {
         return Err(UsageError::new("with -d and -m there is nothing to load"));
     }
@@ -203,41 +206,6 @@ fn convert(args: &LoadArgs, defaults: Defaults) -> Result<LoadCommand, UsageErro
         retry: RetryPolicy::with_attempts(way.retries),
     };
     Ok(LoadCommand { config, telling })
-}
-
-/// The one place that was named, which must be a directory.
-pub fn source(words: &[PathBuf]) -> Result<PathBuf, UsageError> {
-    let [path] = words else {
-        let sentence = match words.get(1) {
-            None => "SOURCE is missing".to_owned(),
-            Some(word) => format!("unexpected word `{}`", word.display()),
-        };
-        return Err(UsageError::new(sentence).with_hint("name one directory that holds a dump"));
-    };
-    let text = path.to_string_lossy();
-    let path = match text.split_once("://") {
-        None => path.clone(),
-        Some(("file" | "local", rest)) => PathBuf::from(rest),
-        Some((scheme, _)) => {
-            return Err(UsageError::new(format!("cannot read from {scheme}://"))
-                .with_hint("copy the dump to a local directory"));
-        }
-    };
-    check_directory(&path)?;
-    Ok(path)
-}
-
-fn check_directory(path: &Path) -> Result<(), UsageError> {
-    match std::fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => Ok(()),
-        Ok(_) => Err(UsageError::new(format!(
-            "{} is not a directory",
-            path.display()
-        ))),
-        Err(error) => {
-            Err(UsageError::new(format!("cannot read {}", path.display())).caused_by(error))
-        }
-    }
 }
 
 fn existing(text: &str) -> Result<Existing, String> {

@@ -21,6 +21,7 @@ mod names;
 mod option_file;
 pub mod output;
 mod password;
+mod place;
 mod prompt;
 pub mod report;
 mod shape;

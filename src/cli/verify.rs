@@ -12,8 +12,8 @@ use clap::{Args, Parser};
 use super::connection::{Connection, ConnectionArgs, Connects};
 use super::defaults::Defaults;
 use super::help::Page;
-use super::load::source;
 use super::output::{Telling, TellingArgs};
+use super::place::{StoreArgs, source};
 use super::usage::UsageError;
 use super::values::{threads, tries};
 use super::{Command, VerifyCommand, read};
@@ -29,7 +29,7 @@ Examples:
   rdump verify /backup/today --against -h db1 -p   and are its rows those of the server?
 ",
     notes: "\
-SOURCE is a directory that rdump or Dumpling wrote. Without --against no server is needed.
+SOURCE is a directory or s3:// URL that rdump or Dumpling wrote to. Without --against no server is needed.
 Exit codes: 0 no difference, 1 could not be told, 2 usage, 4 differs,
 129, 130 and 143 stopped by HUP, INT and TERM.
 ",
@@ -51,7 +51,9 @@ pub struct VerifyArgs {
     way: VerifyWayArgs,
     #[command(flatten)]
     telling: TellingArgs,
-    /// The directory of the dump
+    #[command(flatten)]
+    store: StoreArgs,
+    /// The directory of the dump, or s3://bucket/prefix
     #[arg(value_name = "SOURCE")]
     words: Vec<PathBuf>,
 }
@@ -89,7 +91,7 @@ impl Connects for VerifyArgs {
 
 fn convert(args: &VerifyArgs, defaults: Defaults) -> Result<VerifyCommand, UsageError> {
     let way = &args.way;
-    let source = source(&args.words)?;
+    let source = source(&args.words, &args.store)?;
     if way.database.is_some() && !way.against {
         return Err(UsageError::new("-B is of no use without --against"));
     }

@@ -3,8 +3,6 @@
 //! Owns the plain options of the journey; no clap, no defaults hidden in code paths. The translation from what was typed,
 //! and every check that needs no server, it leaves to `cli/`.
 
-use std::path::PathBuf;
-
 pub use super::sentinel::{Comparison, Condition, WatchOptions};
 pub use crate::catalog::ddl::Definer;
 use crate::catalog::filter::TableFilter;
@@ -14,6 +12,7 @@ use crate::format::Format;
 use crate::retry::RetryPolicy;
 use crate::server::ConnectOptions;
 pub use crate::server::snapshot::{ConsistencyMode, ConsistencyOptions};
+use crate::storage::Location;
 
 /// Everything [`crate::dump::run`] needs to know.
 #[derive(Debug, Clone)]
@@ -44,8 +43,8 @@ pub struct DumpConfig {
     pub order_by_primary_key: bool,
     /// How all tables are read at one point in time.
     pub consistency: ConsistencyOptions,
-    /// The directory for the files.
-    pub output: PathBuf,
+    /// The place for the files.
+    pub output: Location,
     /// The name of a data file without its ending, with `{db}`, `{table}`, `{chunk}`; by default Dumpling's.
     pub file_name_template: Option<String>,
     /// How often and when a chunk is tried again.

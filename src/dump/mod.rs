@@ -33,8 +33,8 @@ use time::OffsetDateTime;
 
 use crate::cancel::CancelToken;
 use crate::error::Error;
+use crate::manifest::names::is_dump_file;
 use crate::progress::Progress;
-use crate::storage::{LocalStorage, Storage};
 use config::DumpConfig;
 use report::{CheckReport, DumpReport};
 
@@ -45,16 +45,16 @@ pub fn run(
     cancel: &CancelToken,
 ) -> Result<DumpReport, Error> {
     let (started, clock) = (OffsetDateTime::now_utc(), Instant::now());
-    let storage = LocalStorage::new(&config.output);
-    let journey = tables::Journey::new(config, progress, cancel, &storage, started);
+    let storage = config.output.storage(cancel, is_dump_file);
+    let journey = tables::Journey::new(config, progress, cancel, &*storage, started);
     if config.dry_run {
         return journey.dry_run(clock);
     }
-    storage.prepare()?;
-    let result = match &config.query {
+    let prepared = storage.prepare().map_err(Error::from);
+    let result = prepared.and_then(|()| match &config.query {
         Some(query) => journey.query(query, clock),
         None => journey.tables(clock),
-    };
+    });
     if result.is_err()
         && let Err(error) = storage.clean()
     {
@@ -69,7 +69,7 @@ pub fn check(
     progress: &Progress,
     cancel: &CancelToken,
 ) -> Result<CheckReport, Error> {
-    let storage = LocalStorage::new(&config.output);
+    let storage = config.output.storage(cancel, is_dump_file);
     let started = OffsetDateTime::now_utc();
-    tables::Journey::new(config, progress, cancel, &storage, started).check()
+    tables::Journey::new(config, progress, cancel, &*storage, started).check()
 }

@@ -2,12 +2,11 @@
 //!
 //! Owns the vocabulary of the request. Where the values come from `cli/load.rs` knows.
 
-use std::path::PathBuf;
-
 use crate::catalog::filter::TableFilter;
 use crate::catalog::ident::ObjectName;
 use crate::retry::RetryPolicy;
 use crate::server::ConnectOptions;
+use crate::storage::Location;
 
 /// One load.
 #[derive(Debug, Clone)]
@@ -16,7 +15,7 @@ pub struct LoadConfig {
     /// How to reach the target.
     pub connection: ConnectOptions,
     /// The directory of the dump.
-    pub source: PathBuf,
+    pub source: Location,
     /// Workers, and so connections that write rows.
     pub threads: usize,
     /// The database to load into, instead of the dump's own.

@@ -30,7 +30,6 @@ use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::manifest::source::Source;
 use crate::progress::Progress;
-use crate::storage::LocalArchive;
 use config::LoadConfig;
 use journey::Journey;
 use plan::Plan;
@@ -43,8 +42,7 @@ pub fn run(
     cancel: &CancelToken,
 ) -> Result<LoadReport, Error> {
     let clock = Instant::now();
-    let archive = LocalArchive::new(&config.source);
-    let source = Source::open(Box::new(archive))?;
+    let source = Source::open(config.source.archive(cancel)?)?;
     let plan = Plan::make(config, &source)?;
     check::files(&source, &plan, config.threads, config.trust, cancel)?;
     if config.set_gtid {

@@ -108,6 +108,15 @@ pub fn is_shortened(name: &ObjectName) -> bool {
     encode(&name.database).len() + 1 + encode(&name.name).len() + ENDING_BYTES > NAME_MAX_BYTES
 }
 
+/// Whether a dump may have a file of this name, by its ending.
+pub fn is_dump_file(name: &str) -> bool {
+    let plain = [".gz", ".zst"]
+        .iter()
+        .find_map(|ending| name.strip_suffix(ending));
+    let plain = plain.unwrap_or(name);
+    plain.ends_with(".sql") || plain.ends_with(".csv")
+}
+
 fn fill(template: &str, name: &ObjectName, number: &str) -> String {
     let mut out = String::new();
     let mut rest = template;

@@ -5,12 +5,15 @@
 
 use std::io::{self, ErrorKind};
 
+use super::s3::error::{Patience, S3Error};
+use super::s3::is_s3_url;
+
 /// An error of a [`Storage`](super::Storage) or of a file in it. Paths are written as they were given; they hold no
 /// secret.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
     /// The place holds something already. A dump never mixes with other files.
-    #[error("the output directory {place} is not empty: it holds {entry}")]
+    #[error("the output {place} is not empty: it holds {entry}")]
     NotEmpty {
         /// The place.
         place: String,
@@ -155,6 +158,46 @@ pub enum StorageError {
         /// Why.
         source: io::Error,
     },
+    /// An object store did not do what was asked.
+    #[error("cannot {action} {object}")]
+    Remote {
+        /// What was asked, as "complete the upload of".
+        action: &'static str,
+        /// The URL of the bucket and key.
+        object: String,
+        /// What it answered, if it did.
+        source: Box<S3Error>,
+    },
+    /// The run was cancelled while an object store was waited for.
+    #[error("the run was cancelled before it could {action} {object}")]
+    Interrupted {
+        /// What was asked.
+        action: &'static str,
+        /// The URL of the bucket and key.
+        object: String,
+    },
+    /// An object is not what was written or read before.
+    #[error("{path} is not what it was: {problem}")]
+    Altered {
+        /// The object's URL.
+        path: String,
+        /// The difference.
+        problem: String,
+    },
+    /// An object has more parts than a store takes.
+    #[error("{path} grew too large for an object, at {bytes} bytes")]
+    TooLarge {
+        /// The object's URL.
+        path: String,
+        /// How far it came.
+        bytes: u64,
+    },
+    /// Unfinished uploads could not be aborted in time.
+    #[error("unfinished uploads may be left under {place}")]
+    Unclean {
+        /// The place.
+        place: String,
+    },
 }
 
 impl StorageError {
@@ -181,9 +224,9 @@ impl StorageError {
     }
 
     /// Whether the same call may succeed when it is made again, and nothing else was lost. Never for a local file
-    /// system: what a disk refuses is fatal for the run.
+    /// system: what a disk refuses is fatal for the run. An object store was asked for long enough before it failed.
     pub fn is_transient(&self) -> bool {
-        false
+        matches!(self, Self::Remote { source, .. } if source.patience() != Patience::None)
     }
 
     /// Whether the place has no room: the disk (ENOSPC) or the quota (EDQUOT).
@@ -197,6 +240,19 @@ impl StorageError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<String> {
         let hint = match (self, self.kind()) {
+            (Self::Remote { source, .. }, _) => return source.hint(),
+            (Self::NotEmpty { place, .. }, _) if is_s3_url(place) => {
+                "name a prefix under which nothing lies yet"
+            }
+            (Self::Exists { path }, _) if is_s3_url(path) => {
+                "another program writes under this prefix; leave it alone until the dump has ended"
+            }
+            (Self::TooLarge { .. }, _) => {
+                "-F makes files smaller, a larger --s3.part-size takes larger ones"
+            }
+            (Self::Unclean { .. }, _) => {
+                "the next dump to this prefix aborts them when they are older than --abort-incomplete-age"
+            }
             (Self::NotEmpty { .. } | Self::NotADirectory { .. }, _) => {
                 "name a directory that is empty or does not exist yet"
             }
@@ -241,7 +297,12 @@ impl StorageError {
             | Self::Exists { .. }
             | Self::SyncLost { .. }
             | Self::DuplicateName { .. }
-            | Self::BadName { .. } => None,
+            | Self::BadName { .. }
+            | Self::Remote { .. }
+            | Self::Interrupted { .. }
+            | Self::Altered { .. }
+            | Self::TooLarge { .. }
+            | Self::Unclean { .. } => None,
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Owns the contract of a place for files: nothing has its final name before it is whole, and every error of a close,
 //! flush, rename or sync comes back to the caller. Knows bytes and names; what is in a file, and which files a dump
-//! has, it leaves to `dump/` and `manifest/`. `local.rs` is a directory, `archive.rs` one that is read, `names.rs` the rule for names. `memory.rs` and
+//! has, it leaves to `dump/` and `manifest/`. `local.rs` is a directory, `s3.rs` a bucket, `archive.rs` a directory that is
+//! read, `location.rs` the choice, `names.rs` the rule for names. `memory.rs` and
 //! `faulty.rs` serve the tests of this and other rooms; `conformance.rs` is what every storage must pass.
 
 pub mod archive;
@@ -12,15 +13,18 @@ pub mod error;
 #[cfg(test)]
 pub(crate) mod faulty;
 pub mod local;
+pub mod location;
 #[cfg(test)]
 pub(crate) mod memory;
 pub(crate) mod names;
+pub mod s3;
 
 use std::io::Write;
 
 pub use archive::LocalArchive;
 pub use error::StorageError;
 pub use local::LocalStorage;
+pub use location::Location;
 
 /// A place for the files of one dump. Names are plain file names; a name with a path separator is refused.
 pub trait Storage: Send + Sync {

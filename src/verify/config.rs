@@ -2,16 +2,15 @@
 //!
 //! Owns the vocabulary of the request. Where the values come from `cli/verify.rs` knows.
 
-use std::path::PathBuf;
-
 use crate::retry::RetryPolicy;
 use crate::server::ConnectOptions;
+use crate::storage::Location;
 
 /// One verification.
 #[derive(Debug, Clone)]
 pub struct VerifyConfig {
     /// The directory of the dump.
-    pub source: PathBuf,
+    pub source: Location,
     /// The server whose rows are compared; `None` to look at the files alone.
     pub against: Option<ConnectOptions>,
     /// The database that the rows are in, instead of the dump's own.

@@ -19,7 +19,6 @@ use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::manifest::source::{DumpFile, Source, SourceError};
 use crate::progress::Progress;
-use crate::storage::LocalArchive;
 use against::Comparison;
 use config::VerifyConfig;
 use files::FileCheck;
@@ -32,7 +31,7 @@ pub fn run(
     cancel: &CancelToken,
 ) -> Result<VerifyReport, Error> {
     let clock = Instant::now();
-    let source = Source::open(Box::new(LocalArchive::new(&config.source)))?;
+    let source = Source::open(config.source.archive(cancel)?)?;
     let mut differences = Vec::new();
     differences.extend(source.missing.iter().map(|name| {
         let name = name.clone();

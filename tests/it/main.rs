@@ -36,6 +36,7 @@ mod privileges;
 mod query;
 mod rooms;
 mod round_trip;
+mod s3;
 mod server_settings;
 mod shell;
 mod soak;

@@ -78,6 +78,7 @@ kind_facts() {
   echo "port=$PORT"
   echo "pid=$(fact pid)"
   echo "endpoint=http://127.0.0.1:$PORT"
+  echo "filer=http://127.0.0.1:$((PORT + 14))"
   echo "endpoint_tls=https://127.0.0.1:$((PORT + 1))"
   echo "access_key=rdumpkey"
   echo "secret_key=rdumpsecret"

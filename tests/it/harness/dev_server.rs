@@ -38,7 +38,7 @@ impl Kind {
     }
 }
 
-/// `scripts/dev-server`: the facts it prints, or why the kind is not to be had. Every other failure panics.
+/// `scripts/dev-server` for a database server.
 pub fn dev_server(
     kind: Kind,
     action: &str,
@@ -46,9 +46,20 @@ pub fn dev_server(
     options: &str,
     arguments: &[&str],
 ) -> Result<Facts, String> {
+    dev_server_of(kind.word(), action, name, options, arguments)
+}
+
+/// `scripts/dev-server`: the facts it prints, or why the kind is not to be had. Every other failure panics.
+pub fn dev_server_of(
+    kind: &str,
+    action: &str,
+    name: &str,
+    options: &str,
+    arguments: &[&str],
+) -> Result<Facts, String> {
     const EXIT_UNAVAILABLE: i32 = 69;
     let output = Command::new(script("dev-server"))
-        .args([kind.word(), action, "--name", name])
+        .args([kind, action, "--name", name])
         .args(arguments)
         .env("DEV_SERVER_OPTIONS", options)
         .output()
@@ -59,7 +70,7 @@ pub fn dev_server(
         Some(EXIT_UNAVAILABLE) => {
             return Err(complaint.lines().last().unwrap_or_default().to_owned());
         }
-        _ => panic!("scripts/dev-server {} {action}: {complaint}", kind.word()),
+        _ => panic!("scripts/dev-server {kind} {action}: {complaint}"),
     }
     let stdout = String::from_utf8(output.stdout).unwrap();
     let facts = stdout.lines().filter_map(|line| line.split_once('='));

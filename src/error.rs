@@ -57,7 +57,7 @@ pub enum Error {
     #[error("the dump cannot be used")]
     Source(#[from] SourceError),
     /// A file of a dump could not be loaded.
-    #[error("file {file} could not be loaded{}", place(.statement, *.attempts))]
+    #[error("file {file} could not be loaded{}", place(*.statement, *.attempts))]
     Load {
         /// The file.
         file: String,
@@ -142,7 +142,7 @@ impl Error {
     }
 }
 
-fn place(statement: &Option<u64>, attempts: u32) -> String {
+fn place(statement: Option<u64>, attempts: u32) -> String {
     match (statement, attempts) {
         (Some(number), 1) => format!(" (statement {number})"),
         (Some(number), n) => format!(" (statement {number}, tried {})", times(n)),

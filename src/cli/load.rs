@@ -156,8 +156,14 @@ fn convert(args: &LoadArgs, defaults: Defaults) -> Result<LoadCommand, UsageErro
             "--users needs CREATE statements, which -m leaves out",
         ));
     }
-    if way.set_gtid && way.skip_binlog {
-        log::debug!("--skip-binlog and --set-gtid together seed a replica");
+    if way.defer_indexes && matches!(way.existing, Existing::Skip | Existing::Truncate) {
+        let sentence = "--defer-indexes is for tables that are made anew";
+        return Err(UsageError::new(sentence).with_hint("use --existing drop, or leave it out"));
+    }
+    if way.defer_indexes && selection.no_schemas {
+        return Err(UsageError::new(
+            "--defer-indexes and -m cannot be used together",
+        ));
     }
     let tables = selection.tables_list.concat();
     if !tables.is_empty() && !selection.filter.is_empty() {

@@ -53,11 +53,12 @@ pub struct Outlet {
 }
 
 impl Outlet {
-    /// Tells of a run that succeeded: the summary unless quiet, the warnings, and the object where it is wanted.
-    fn succeed(
+    /// Tells of a run that came to its end: the summary unless quiet, the notes, which are whole lines, and the object where
+    /// it is wanted.
+    fn conclude(
         &self,
         summary: &str,
-        warnings: &[String],
+        notes: &[String],
         outcome: &impl Serialize,
         exit: Exit,
     ) -> Exit {
@@ -65,8 +66,8 @@ impl Outlet {
         if !self.quiet {
             text.push_str(summary);
         }
-        for warning in warnings {
-            text.push_str(&["warning: ", warning, "\n"].concat());
+        for note in notes {
+            text.push_str(&[note, "\n"].concat());
         }
         if let Err(error) = self.screen.write(&text) {
             // What was done is done; that nobody reads standard error does not change it.
@@ -85,7 +86,14 @@ pub fn dumped(report: &DumpReport, outlet: &Outlet) -> Exit {
     let text = report.plan.as_ref().map_or_else(|| summary(report), plan);
     let (rows, output) = (count(report.counts.rows), &report.output);
     log::info!(target: OUTCOME, "done: {rows} rows in {output}");
-    outlet.succeed(&text, &report.warnings, &Outcome::of(report), Exit::WHOLE)
+    let notes = told("warning", &report.warnings);
+    outlet.conclude(&text, &notes, &Outcome::of(report), Exit::WHOLE)
+}
+
+/// Sentences as lines that say what they are.
+fn told(what: &str, sentences: &[String]) -> Vec<String> {
+    let line = |sentence| format!("{what}: {sentence}");
+    sentences.iter().map(line).collect()
 }
 
 /// Prints the error that ended a run.

@@ -113,7 +113,7 @@ impl<R: Read> Statements<R> {
     }
 
     /// The next statement without its end mark and the comments before it; `None` at the end of the file.
-    pub fn next(&mut self) -> Result<Option<&[u8]>, LexError> {
+    pub fn next_statement(&mut self) -> Result<Option<&[u8]>, LexError> {
         loop {
             if !self.skip_blank()? {
                 return Ok(None);
@@ -210,17 +210,15 @@ impl<R: Read> Statements<R> {
                     }
                     None => self.at = self.end,
                 },
-                Scan::BlockComment => match memmem::find(&bytes[at..], b"*/") {
-                    Some(skip) => {
-                        self.at = at + skip + 2;
-                        self.scan = Scan::Plain;
-                    }
-                    None => {
+                Scan::BlockComment => {
+                    let Some(skip) = memmem::find(&bytes[at..], b"*/") else {
                         // The star may be the last byte that is there.
                         self.at = self.end.saturating_sub(1).max(at);
                         return Step::Starved;
-                    }
-                },
+                    };
+                    self.at = at + skip + 2;
+                    self.scan = Scan::Plain;
+                }
             }
         }
         Step::Starved

@@ -224,7 +224,7 @@ fn setval(words: &mut Words<'_>) -> Option<Statement> {
     }
     let name = words.name()?;
     // Numbers only: no query can hide in there.
-    while let Some(word) = words.next() {
+    for word in words.by_ref() {
         match word {
             Word::Symbol(b',' | b'-' | b')') | Word::Number => {}
             _ => return None,

@@ -13,6 +13,7 @@ use crate::catalog::ident::{hex, quote, text_literal};
 use crate::error::Error;
 use crate::format::CsvOptions;
 use crate::format::csv::{CsvCell, Records, cells};
+use crate::manifest::Manifest;
 use crate::manifest::source::{DumpFile, PlainFile};
 use crate::progress::Attempt;
 use crate::server::error::ServerError;
@@ -159,11 +160,11 @@ fn open(
     file: &DumpFile,
 ) -> Result<Feed, RowError> {
     let manifest = loader.source.manifest.as_ref();
-    let options = manifest.map_or_else(CsvOptions::default, |manifest| manifest.csv_options());
+    let options = manifest.map_or_else(CsvOptions::default, Manifest::csv_options);
     let plain = loader.source.read(file).map_err(Error::from)?;
     let mut records = Records::new(plain, &options, loader.longest_statement);
     let names = if options.header {
-        let header = records.next().map_err(|e| unreadable(e, file))?;
+        let header = records.next_record().map_err(|e| unreadable(e, file))?;
         let header = cells(header.unwrap_or_default(), &options);
         let name = |cell| match cell {
             CsvCell::Null => String::new(),
@@ -254,7 +255,9 @@ impl Feed {
         let Some(records) = &mut self.records else {
             return Ok(None);
         };
-        let next = records.next().map_err(|e| unreadable(e, &self.file))?;
+        let next = records
+            .next_record()
+            .map_err(|e| unreadable(e, &self.file))?;
         let Some(row) = next else {
             if let Some(records) = self.records.take() {
                 records.into_source().finish()?;

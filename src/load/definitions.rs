@@ -17,7 +17,7 @@ use crate::server::error::{ServerError, chain};
 use crate::server::session::Session;
 
 /// Codes of a server that finds a definition done already: they count as success for a statement that was noted before.
-const DONE_ALREADY: [u16; 16] = [
+pub const DONE_ALREADY: [u16; 16] = [
     1007, 1008, 1050, 1051, 1054, 1060, 1061, 1068, 1091, 1176, 1304, 1359, 1507, 1517, 1826, 1831,
 ];
 

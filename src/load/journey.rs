@@ -10,12 +10,13 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::checkpoint::{Checkpoint, Done};
 use super::config::{Existing, LoadConfig};
 use super::definitions::{Definitions, Earlier, Task, reset};
+use super::indexes::split;
 use super::line::{Line, Lines};
 use super::plan::{DatabasePlan, Plan, TablePlan};
 use super::pool::{Job, work};
 use super::rows::{RowLoader, TableRows};
 use super::script::Script;
-use super::target::{Survey, exists, has_rows};
+use super::target::{Survey, exists};
 use crate::cancel::CancelToken;
 use crate::catalog::ident::{ObjectName, quote};
 use crate::error::Error;
@@ -30,8 +31,8 @@ use crate::server::session::Session;
 
 /// One run.
 pub struct Journey<'a> {
-    config: &'a LoadConfig,
-    source: &'a Source,
+    pub(super) config: &'a LoadConfig,
+    pub(super) source: &'a Source,
     progress: &'a Progress,
     lines: Lines<'a>,
     /// Waits at the end until the server has ended the sessions that were given up.
@@ -39,13 +40,13 @@ pub struct Journey<'a> {
 }
 
 /// What was found out before anything was written.
-struct Opening {
-    survey: Survey,
-    checkpoint: Checkpoint,
+pub(super) struct Opening {
+    pub(super) survey: Survey,
+    pub(super) checkpoint: Checkpoint,
     /// What an interrupted load had done.
-    done: Done,
+    pub(super) done: Done,
     /// Files of an interrupted load that is forgotten: what they made is dropped.
-    forgotten: Done,
+    pub(super) forgotten: Done,
 }
 
 impl<'a> Journey<'a> {
@@ -88,7 +89,9 @@ impl<'a> Journey<'a> {
         made.map_err(|(error, _)| Error::server("making the checkpoint", error))?;
         self.define(&mut line, plan, &opening, |role| role < Role::SqlData)?;
         self.load_rows(&mut line, plan, &opening)?;
+        self.add_indexes(&mut line, plan, &opening)?;
         self.define(&mut line, plan, &opening, |role| role > Role::CsvData)?;
+        self.set_gtid(&mut line)?;
         let removed = line.keep_trying(|session, _| opening.checkpoint.remove(session));
         removed.map_err(|(error, _)| Error::server("removing the checkpoint", error))?;
         Ok((!opening.done.is_empty(), Vec::new()))
@@ -129,134 +132,6 @@ impl<'a> Journey<'a> {
             done,
             forgotten,
         })
-    }
-
-    /// Everything that must not be there, or must, before anything is written.
-    fn refuse_conflicts(
-        &self,
-        line: &mut Line<'_>,
-        plan: &Plan,
-        opening: &Opening,
-    ) -> Result<(), Error> {
-        let mut conflicts = Vec::new();
-        if self.config.existing == Existing::Fail {
-            for file in &plan.definitions {
-                let is_ours = match file.table() {
-                    // A view's stand-in comes long before the view.
-                    Some(name) => was_made_by_us(plan, opening, &name),
-                    None => opening.knows(&file.name),
-                };
-                if !is_ours {
-                    self.collect_conflicts(line, plan, opening, file, &mut conflicts)?;
-                }
-            }
-        }
-        conflicts.sort();
-        conflicts.dedup();
-        if let Some(first) = conflicts.first() {
-            let more = match conflicts.len() - 1 {
-                0 => String::new(),
-                n => format!(" (and {n} more)"),
-            };
-            return Err(Error::Request {
-                message: format!("the target has {first} already{more}"),
-                hint: Some(
-                    "say by --existing what becomes of it: skip, drop or truncate".to_owned(),
-                ),
-            });
-        }
-        if !self.config.schemas {
-            self.refuse_missing_tables(line, plan, opening)?;
-        }
-        self.refuse_triggers(plan, opening)
-    }
-
-    fn collect_conflicts(
-        &self,
-        line: &mut Line<'_>,
-        plan: &Plan,
-        opening: &Opening,
-        file: &DumpFile,
-        conflicts: &mut Vec<String>,
-    ) -> Result<(), Error> {
-        if let Some(name) = file.table() {
-            let target = plan.target_table(&name);
-            if opening.survey.tables.contains_key(&target) {
-                conflicts.push(target.to_string());
-            }
-            return Ok(());
-        }
-        let database = plan.target(&file.database);
-        if file.role != Role::Post || !opening.survey.databases.contains(database) {
-            return Ok(());
-        }
-        let script = Script::read(self.source, file, self.config.trust)?;
-        for step in &script.steps {
-            let Statement::Create { kind, name } = &step.statement else {
-                continue;
-            };
-            let target = ObjectName::new(database, &name.object);
-            let there = line.keep_trying(|session, _| exists(session, *kind, &target));
-            if there.map_err(|(error, _)| Error::server("looking at the target", error))? {
-                let kind = kind.keyword().to_lowercase();
-                conflicts.push(format!("{kind} {target}"));
-            }
-        }
-        Ok(())
-    }
-
-    /// Without definitions the tables must be there, and empty unless the user says otherwise.
-    fn refuse_missing_tables(
-        &self,
-        line: &mut Line<'_>,
-        plan: &Plan,
-        opening: &Opening,
-    ) -> Result<(), Error> {
-        for table in &plan.tables {
-            let target = plan.target_table(&table.name);
-            if !opening.survey.tables.contains_key(&target) {
-                return Err(Error::Request {
-                    message: format!("the target has no table {target}"),
-                    hint: Some("leave out --no-schemas".to_owned()),
-                });
-            }
-            if self.config.existing != Existing::Fail || !opening.done.is_empty() {
-                continue;
-            }
-            let rows = line.keep_trying(|session, _| has_rows(session, &target));
-            if rows.map_err(|(error, _)| Error::server("looking at the target", error))? {
-                return Err(Error::Request {
-                    message: format!("table {target} of the target has rows"),
-                    hint: Some("use --existing truncate to empty it".to_owned()),
-                });
-            }
-        }
-        Ok(())
-    }
-
-    fn refuse_triggers(&self, plan: &Plan, opening: &Opening) -> Result<(), Error> {
-        // Those of an interrupted load come after the rows; a table that is dropped loses its own.
-        let keeps_triggers = !self.config.schemas
-            || matches!(self.config.existing, Existing::Truncate | Existing::Fail);
-        if self.config.with_triggers || !keeps_triggers {
-            return Ok(());
-        }
-        let tables = plan.tables.iter().filter(|table| {
-            let name = plan.target_table(&table.name);
-            let is_whole = |file: &DumpFile| opening.done.until(&file.name) == u64::MAX;
-            opening.survey.with_triggers.contains(&name)
-                && !opening.forgotten.has_notes(&table.files[0].name)
-                && !table.files.iter().all(is_whole)
-        });
-        match tables.map(|table| plan.target_table(&table.name)).next() {
-            Some(name) => Err(Error::Request {
-                message: format!(
-                    "table {name} of the target has triggers, which would fire for every row"
-                ),
-                hint: Some("drop them, or use --with-triggers".to_owned()),
-            }),
-            None => Ok(()),
-        }
     }
 
     /// A database that is there stays as it is. One that comes into being while its statement's connection dies is ours: it was
@@ -314,7 +189,13 @@ impl<'a> Journey<'a> {
         let definitions = Definitions {
             checkpoint: &opening.checkpoint,
             done: &opening.done,
-            shape: &|sql| sql.to_vec(),
+            shape: &|sql| {
+                if self.config.defer_indexes {
+                    split(sql).create
+                } else {
+                    sql.to_vec()
+                }
+            },
         };
         for file in plan.definitions.iter().filter(|file| wanted(file.role)) {
             if self.lines.cancel.is_cancelled() {
@@ -406,7 +287,7 @@ impl<'a> Journey<'a> {
         let survey = line.keep_trying(|session, _| Survey::make(session, &databases));
         let survey = survey.map_err(|(error, _)| Error::server("looking at the target", error))?;
         if !self.config.schemas && self.config.existing == Existing::Truncate {
-            self.empty(line, plan, opening, &tables)?;
+            empty(line, plan, opening, &tables)?;
         }
         let loader = RowLoader {
             source: self.source,
@@ -439,32 +320,8 @@ impl<'a> Journey<'a> {
             }
         }
         work(&self.lines, &loader, jobs, self.config.threads)?;
-        rows.iter().for_each(|table| table.progress.finish());
-        Ok(())
-    }
-
-    /// `--no-schemas --existing truncate`.
-    fn empty(
-        &self,
-        line: &mut Line<'_>,
-        plan: &Plan,
-        opening: &Opening,
-        tables: &[&TablePlan],
-    ) -> Result<(), Error> {
-        for table in tables {
-            let target = plan.target_table(&table.name);
-            // No file is called so: it would have to hold a slash.
-            let note = format!("empty/{:032x}", xxh3_128(target.to_string().as_bytes()));
-            if opening.done.has_notes(&note) {
-                continue;
-            }
-            let emptied = line.keep_trying(|session, _| {
-                reset(session, "")?;
-                let sql = format!("TRUNCATE TABLE {target}");
-                session.execute(&sql, &format!("emptying {target}"))?;
-                opening.checkpoint.note(session, &note, 1)
-            });
-            emptied.map_err(|(error, _)| Error::server(&format!("emptying {target}"), error))?;
+        for table in &rows {
+            table.progress.finish();
         }
         Ok(())
     }
@@ -472,15 +329,40 @@ impl<'a> Journey<'a> {
 
 impl Opening {
     /// Whether an interrupted load of this dump noted anything of a file.
-    fn knows(&self, file: &str) -> bool {
+    pub(super) fn knows(&self, file: &str) -> bool {
         self.done.has_notes(file) || self.forgotten.has_notes(file)
     }
 }
 
 /// Whether an interrupted load of this dump made the table, view or sequence.
-fn was_made_by_us(plan: &Plan, opening: &Opening, name: &ObjectName) -> bool {
+pub(super) fn was_made_by_us(plan: &Plan, opening: &Opening, name: &ObjectName) -> bool {
     let files = plan.definitions.iter();
     let mut own =
         files.filter(|file| file.role != Role::Trigger && file.table().as_ref() == Some(name));
     own.any(|file| opening.knows(&file.name))
+}
+
+/// `--no-schemas --existing truncate`.
+fn empty(
+    line: &mut Line<'_>,
+    plan: &Plan,
+    opening: &Opening,
+    tables: &[&TablePlan],
+) -> Result<(), Error> {
+    for table in tables {
+        let target = plan.target_table(&table.name);
+        // No file is called so: it would have to hold a slash.
+        let note = format!("empty/{:032x}", xxh3_128(target.to_string().as_bytes()));
+        if opening.done.has_notes(&note) {
+            continue;
+        }
+        let emptied = line.keep_trying(|session, _| {
+            reset(session, "")?;
+            let sql = format!("TRUNCATE TABLE {target}");
+            session.execute(&sql, &format!("emptying {target}"))?;
+            opening.checkpoint.note(session, &note, 1)
+        });
+        emptied.map_err(|(error, _)| Error::server(&format!("emptying {target}"), error))?;
+    }
+    Ok(())
 }

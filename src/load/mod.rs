@@ -9,8 +9,11 @@
 mod check;
 mod checkpoint;
 pub mod config;
+mod conflicts;
 mod csv_rows;
 mod definitions;
+mod finish;
+mod indexes;
 mod journey;
 mod line;
 mod plan;
@@ -44,6 +47,9 @@ pub fn run(
     let source = Source::open(Box::new(archive))?;
     let plan = Plan::make(config, &source)?;
     check::files(&source, &plan, config.threads, config.trust, cancel)?;
+    if config.set_gtid {
+        finish::gtid_of(source.manifest.as_ref())?;
+    }
     let journey = Journey::new(config, &source, progress, cancel);
     let (resumed, warnings) = journey.load(&plan)?;
     Ok(LoadReport {

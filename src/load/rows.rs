@@ -188,7 +188,10 @@ impl RowLoader<'_> {
         let mut index = 0;
         loop {
             let escapes = statements.backslash_escapes();
-            let Some(sql) = statements.next().map_err(|e| unreadable(e, file))? else {
+            let Some(sql) = statements
+                .next_statement()
+                .map_err(|e| unreadable(e, file))?
+            else {
                 break;
             };
             let bytes = sql.len() as u64;
@@ -215,10 +218,8 @@ impl RowLoader<'_> {
         finish(statements.into_source())?;
         match open {
             Some(piece) => self.commit(session, file, piece.from, WHOLE),
-            None => match self.checkpoint.advance(session, &file.name, index, WHOLE)? {
-                true => Ok(()),
-                false => Err(RowError::Applied),
-            },
+            None if self.checkpoint.advance(session, &file.name, index, WHOLE)? => Ok(()),
+            None => Err(RowError::Applied),
         }
     }
 
@@ -299,7 +300,10 @@ impl RowLoader<'_> {
         let mut index = 0;
         loop {
             let escapes = statements.backslash_escapes();
-            let Some(sql) = statements.next().map_err(|e| unreadable(e, file))? else {
+            let Some(sql) = statements
+                .next_statement()
+                .map_err(|e| unreadable(e, file))?
+            else {
                 break;
             };
             index += u64::from(self.is_rows(file, sql)?);

@@ -36,7 +36,10 @@ impl Script {
         let mut statements = Statements::new(plain, LONGEST_FILE);
         let mut steps = Vec::new();
         let mut bytes = 0;
-        while let Some(sql) = statements.next().map_err(|e| unreadable(e, file))? {
+        while let Some(sql) = statements
+            .next_statement()
+            .map_err(|e| unreadable(e, file))?
+        {
             let statement = Statement::read(sql);
             if !trust {
                 rules::check(file, &statement).map_err(|refusal| refused(file, &refusal))?;

@@ -329,24 +329,24 @@ impl<'a> Comparison<'a> {
         mut each: impl FnMut(&Row<'_>, &[u8]),
     ) -> Result<(), ServerError> {
         let table = piece.table;
-        let columns = select::expressions(table, matches!(self.format, Format::Sql(_)));
-        let partition = piece.partition.iter();
-        let partition: String = partition
-            .map(|name| format!(" PARTITION ({})", quote(name)))
-            .collect();
+        let expressions = select::expressions(table, matches!(self.format, Format::Sql(_)));
+        let partition = match piece.partition {
+            Some(name) => format!(" PARTITION ({})", quote(name)),
+            None => String::new(),
+        };
         let history = match &table.history {
             Some(_) => " FOR SYSTEM_TIME ALL",
             None => "",
         };
         let sql = format!(
             "SELECT /*!40001 SQL_NO_CACHE */ {} FROM {}{partition}{history}{}",
-            columns.join(", "),
+            expressions.join(", "),
             table.name,
             self.conditions(piece.condition)
         );
         let mut rows = session.stream(&sql, &format!("reading {}", table.name))?;
         let metas = rows.columns();
-        let encoded: Vec<_> = table
+        let columns: Vec<_> = table
             .dumped_columns()
             .zip(metas)
             .map(|(name, meta)| EncodedColumn {
@@ -358,7 +358,7 @@ impl<'a> Comparison<'a> {
                 _ => column,
             })
             .collect();
-        let mut encoder = self.encoder(table, encoded);
+        let mut encoder = self.encoder(table, columns);
         let mut text = Vec::new();
         while let Some(row) = rows.next_row()? {
             text.clear();

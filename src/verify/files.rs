@@ -13,6 +13,7 @@ use crate::format::CsvOptions;
 use crate::format::csv::Records;
 use crate::format::lexer::{LexError, Statements};
 use crate::format::statement::{Rows, Statement};
+use crate::manifest::Manifest;
 use crate::manifest::layout::Role;
 use crate::manifest::source::{DumpFile, PlainFile, Source, SourceError, read_error};
 use crate::progress::{Progress, TableProgress};
@@ -78,7 +79,7 @@ impl<'a> FileCheck<'a> {
         Self {
             source,
             tables,
-            csv: manifest.map_or_else(CsvOptions::default, |manifest| manifest.csv_options()),
+            csv: manifest.map_or_else(CsvOptions::default, Manifest::csv_options),
         }
     }
 
@@ -162,7 +163,7 @@ fn compare(file: &DumpFile, counted: &Counted) -> Vec<String> {
 /// Gives each row of a file of rows to `each`, as the text that its hash covers.
 pub fn each_row(source: &Source, file: &DumpFile, each: impl FnMut(&[u8])) -> Result<(), Error> {
     let manifest = source.manifest.as_ref();
-    let csv = manifest.map_or_else(CsvOptions::default, |manifest| manifest.csv_options());
+    let csv = manifest.map_or_else(CsvOptions::default, Manifest::csv_options);
     rows(source.read(file)?, file, &csv, each).map_err(|trouble| match trouble {
         Trouble::Source(error) => error.into(),
         Trouble::TooLong => damaged(file, "it has a row that is too long"),
@@ -193,7 +194,7 @@ fn sql_rows(plain: PlainFile, file: &DumpFile, mut each: impl FnMut(&[u8])) -> R
     let mut statements = Statements::new(plain, LONGEST_STATEMENT);
     loop {
         let escapes = statements.backslash_escapes();
-        let statement = match statements.next() {
+        let statement = match statements.next_statement() {
             Ok(Some(statement)) => statement,
             Ok(None) => break,
             Err(error) => return Err(trouble(error, file)),
@@ -217,7 +218,7 @@ fn csv_rows(
     let mut records = Records::new(plain, csv, LONGEST_STATEMENT);
     let mut is_header = csv.header;
     loop {
-        match records.next() {
+        match records.next_record() {
             Ok(Some(_)) if is_header => is_header = false,
             Ok(Some(row)) => each(row),
             Ok(None) => break,
@@ -232,6 +233,6 @@ fn trouble(error: LexError, file: &DumpFile) -> Trouble {
     match error {
         LexError::Read(error) => read_error(error, &file.name).into(),
         LexError::TooLong { .. } => Trouble::TooLong,
-        other => Trouble::Text(format!("file {} {other}", file.name)),
+        LexError::Unfinished { .. } => Trouble::Text(format!("file {} {error}", file.name)),
     }
 }

@@ -45,15 +45,12 @@ pub fn run(
             .map(|name| format!("file {name} does not belong to the dump")),
     );
     let mut warnings = Vec::new();
-    match &source.manifest {
-        Some(manifest) => differences.extend(totals::differences(manifest, &source)?),
-        None => {
-            warnings.push(
-                "there is no manifest.json: only what the files are and how many rows they hold is told"
-                    .to_owned(),
-            );
-            differences.extend(totals::structure(&source));
-        }
+    if let Some(manifest) = &source.manifest {
+        differences.extend(totals::differences(manifest, &source)?);
+    } else {
+        let warning = "there is no manifest.json: only what the files are and how many rows they hold is told";
+        warnings.push(warning.to_owned());
+        differences.extend(totals::structure(&source));
     }
     let check = FileCheck::new(&source, progress);
     differences.extend(check_files(&source, &check, config.threads, cancel)?);

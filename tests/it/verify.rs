@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::harness::{Rdump, Run, Server, TestDb};
+use crate::harness::{Kind, Rdump, Run, Server, TestDb};
 
 #[track_caller]
 fn verify(dump: &Path) -> Run {
@@ -82,6 +82,49 @@ fn every_damage_is_found_and_named() {
     let text = fs::read_to_string(&metadata).unwrap();
     fs::write(&metadata, text.replace("\tPos: ", "\tPos: 9")).unwrap();
     finds(&run, &["metadata does not have"]);
+}
+
+/// Compares with the server, too.
+#[track_caller]
+fn against(dump: &Path, server: &Server) -> Run {
+    let port = server.port().to_string();
+    Rdump::bare()
+        .args(["verify".as_ref(), dump.as_os_str()])
+        .args(["--against", "-h", server.host(), "-P", &port])
+        .args(["-u", server.user()])
+        .env("RDUMP_PASSWORD", server.password())
+        .run()
+}
+
+#[test]
+fn rows_that_changed_on_the_server_are_named_by_their_keys() {
+    for server in [Kind::MariaDb, Kind::MySql]
+        .into_iter()
+        .filter_map(Server::get)
+    {
+        let database = TestDb::seeded(&server, "verify_against", "shop", Some(300));
+        database.exec("CREATE TABLE keyed (id INT PRIMARY KEY, f FLOAT, b VARBINARY(9))");
+        database.exec("INSERT INTO keyed VALUES (10,1.1,'a'),(20,-0,NULL),(30,3e30,x'00ff')");
+        database.exec("CREATE TABLE keyless (v INT)");
+        database.exec("INSERT INTO keyless VALUES (1),(1),(2)");
+        for shape in [&["-r", "100"][..], &["--filetype", "csv", "-r", "100"]] {
+            let run = dump(&database, shape);
+            against(run.output(), &server).assert_ends(0);
+            database.exec("UPDATE keyed SET f = 1.2 WHERE id = 10");
+            // Where no chunk is: the first row of all, and one for another.
+            database.exec("INSERT INTO keyed VALUES (5,0,'')");
+            database.exec("UPDATE keyless SET v = 2 LIMIT 1");
+            let found = against(run.output(), &server);
+            found.assert_ends(4);
+            for text in ["`keyed` differs", "the key (10)", "`keyless` differs"] {
+                assert!(found.stderr.contains(text), "{text}: {}", found.report());
+            }
+            database.exec("UPDATE keyed SET f = 1.1 WHERE id = 10");
+            database.exec("DELETE FROM keyed WHERE id = 5");
+            database.exec("DELETE FROM keyless");
+            database.exec("INSERT INTO keyless VALUES (1),(1),(2)");
+        }
+    }
 }
 
 /// A row that is gone from a file whose hash somebody has put right.

@@ -5,7 +5,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::Outlet;
+use super::{Outlet, told};
 use crate::cli::exit::Exit;
 use crate::dump::report::CheckReport;
 
@@ -43,7 +43,8 @@ pub fn checked(report: &CheckReport, outlet: &Outlet) -> Exit {
         quiet: false,
         ..outlet.clone()
     };
-    outlet.succeed(&text(report), &report.warnings, &outcome, exit)
+    let notes = told("warning", &report.warnings);
+    outlet.conclude(&text(report), &notes, &outcome, exit)
 }
 
 fn text(report: &CheckReport) -> String {

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use super::Outlet;
+use super::{Outlet, told};
 use crate::cli::exit::Exit;
 use crate::cli::output::OUTCOME;
 use crate::load::report::LoadReport;
@@ -62,15 +62,20 @@ pub fn loaded(report: &LoadReport, outlet: &Outlet) -> Exit {
         warnings: &report.warnings,
     };
     let text = lines.join("\n") + "\n";
-    outlet.succeed(&text, &report.warnings, &outcome, Exit::WHOLE)
+    outlet.conclude(
+        &text,
+        &told("warning", &report.warnings),
+        &outcome,
+        Exit::WHOLE,
+    )
 }
 
 /// Prints what a verification found; differences are told even when quiet.
 pub fn verified(report: &VerifyReport, outlet: &Outlet) -> Exit {
     let counts = &report.counts;
     let is_equal = report.differences.is_empty();
-    let mut told: Vec<String> = report.warnings.clone();
-    told.extend(report.differences.iter().cloned());
+    let mut notes = told("warning", &report.warnings);
+    notes.extend(told("difference", &report.differences));
     let verdict = match (&report.against, is_equal) {
         (None, true) => format!("{} is whole", report.source),
         (None, false) => format!("{} is not whole", report.source),
@@ -104,7 +109,7 @@ pub fn verified(report: &VerifyReport, outlet: &Outlet) -> Exit {
     } else {
         Exit::DIFFERENT
     };
-    outlet.succeed(&(lines.join("\n") + "\n"), &told, &outcome, exit)
+    outlet.conclude(&(lines.join("\n") + "\n"), &notes, &outcome, exit)
 }
 
 fn figures(counts: &Counts, took: std::time::Duration) -> Vec<String> {

@@ -47,7 +47,7 @@ impl<R: Read> Records<R> {
     }
 
     /// The next row without its terminator; `None` at the end of the file.
-    pub fn next(&mut self) -> Result<Option<&[u8]>, LexError> {
+    pub fn next_record(&mut self) -> Result<Option<&[u8]>, LexError> {
         loop {
             if let Some(end) = self.scan() {
                 let from = self.start;
@@ -146,11 +146,11 @@ mod tests {
         let text = b"1,\"a\r\nb\"\r\n2,\"\\\"\r\n\"\r\n\\N,\"x\"\"y\"";
         let mut records = Records::new(&text[..], &options, 1000);
         let mut rows = Vec::new();
-        while let Some(row) = records.next().unwrap() {
+        while let Some(row) = records.next_record().unwrap() {
             rows.push(String::from_utf8(row.to_vec()).unwrap());
         }
         assert_eq!(rows, ["1,\"a\r\nb\"", "2,\"\\\"\r\n\"", "\\N,\"x\"\"y\""]);
         let mut torn = Records::new(&b"1,\"a"[..], &options, 1000);
-        assert!(torn.next().is_err());
+        assert!(torn.next_record().is_err());
     }
 }

@@ -18,7 +18,7 @@ fn statements(text: &[u8]) -> Vec<String> {
     let read = |piece| {
         let mut statements = Statements::new(Drops(text, piece), 1 << 20);
         let mut found = Vec::new();
-        while let Some(statement) = statements.next().unwrap() {
+        while let Some(statement) = statements.next_statement().unwrap() {
             found.push(String::from_utf8_lossy(statement).into_owned());
         }
         found
@@ -79,7 +79,7 @@ fn a_second_byte_that_looks_like_a_backslash_is_none() {
 fn a_statement_that_is_cut_off_in_a_string_is_an_error() {
     for text in ["SELECT 'a", "SELECT 'a\\", "SELECT \"", "SELECT 1 /* x"] {
         let mut statements = Statements::new(text.as_bytes(), 100);
-        let error = statements.next().unwrap_err();
+        let error = statements.next_statement().unwrap_err();
         assert!(
             matches!(error, LexError::Unfinished { number: 1 }),
             "{text}"
@@ -93,7 +93,7 @@ fn a_statement_that_is_cut_off_in_a_string_is_an_error() {
 fn a_statement_beyond_the_limit_is_refused_and_not_held() {
     let endless = std::io::repeat(b'1').take(1 << 30);
     let mut statements = Statements::new(endless, 1 << 20);
-    let error = statements.next().unwrap_err();
+    let error = statements.next_statement().unwrap_err();
     assert!(matches!(error, LexError::TooLong { number: 1, .. }));
     assert!(statements.buffer.len() <= 2 << 20);
 }

@@ -58,18 +58,18 @@ fn unescaped(text: &[u8], escapes: bool) -> Vec<u8> {
             // The second of two.
             b'\'' => at += 1,
             b'\\' if escapes => {
-                let Some(&escaped) = text.get(at) else {
+                let Some(&letter) = text.get(at) else {
                     break;
                 };
                 at += 1;
-                match escaped {
+                match letter {
                     b'0' => out.push(0),
                     b'b' => out.push(8),
                     b'n' => out.push(b'\n'),
                     b'r' => out.push(b'\r'),
                     b't' => out.push(b'\t'),
                     b'Z' => out.push(26),
-                    b'%' | b'_' => out.extend_from_slice(&[b'\\', escaped]),
+                    b'%' | b'_' => out.extend_from_slice(&[b'\\', letter]),
                     other => out.push(other),
                 }
                 continue;

@@ -38,7 +38,7 @@ fn one(words: &mut Words<'_>) -> Option<Setting> {
         _ => return None,
     };
     if variable == "names" {
-        let value = value(words)?;
+        let value = value(words)?.0;
         if words.peek_is("COLLATE") {
             words.next();
             words.next()?;
@@ -57,12 +57,15 @@ fn one(words: &mut Words<'_>) -> Option<Setting> {
     if words.next()? != Word::Symbol(b'=') {
         return None;
     }
-    let value = value(words)?;
+    let value = value(words)?.0;
     Some(Setting { variable, value })
 }
 
-fn value(words: &mut Words<'_>) -> Option<Option<String>> {
-    Some(match words.next()? {
+/// A value, if there is one that can be read.
+struct Value(Option<String>);
+
+fn value(words: &mut Words<'_>) -> Option<Value> {
+    Some(Value(match words.next()? {
         Word::Bare(word) => Some(word),
         Word::Text(text) => Some(String::from_utf8_lossy(&text).into_owned()),
         Word::Number => Some(String::new()),
@@ -75,5 +78,5 @@ fn value(words: &mut Words<'_>) -> Option<Option<String>> {
             None
         }
         _ => return None,
-    })
+    }))
 }

@@ -67,7 +67,7 @@ fn a_load_that_was_killed_goes_on_where_it_stood() {
         let copy = Copy::of(&database);
         let proxy = Proxy::to_port(copy.server.port());
         let mut sent = 0;
-        for share in [50_000, 600_000, 1_500_000, 2_500_000] {
+        for share in [12_000, 300_000, 600_000, 900_000] {
             let running = slow_load(&copy, run.output(), proxy.port()).spawn();
             sent += share;
             proxy.await_counters(Duration::from_secs(20), |counters| {

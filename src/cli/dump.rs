@@ -16,7 +16,7 @@ use super::defaults::Defaults;
 use super::flags::{ConsistencyArgs, DumpArgs, DumplingArgs, OutputArgs, SelectionArgs};
 use super::metrics::MetricsFile;
 use super::output::Telling;
-use super::place::{remote_place, shown};
+use super::place::{is_remote, remote_place, shown};
 use super::shape::format;
 use super::template::{Scope, parse_template};
 use super::usage::UsageError;
@@ -48,19 +48,7 @@ pub fn convert(args: &DumpArgs, defaults: Defaults) -> Result<DumpCommand, Usage
     let consistency = consistency(&args.consistency)?;
     let variables = session_variables(args)?;
     let file_name_template = template(&args.output, &selection, query.is_some())?;
-    let (output, series) =
-        match remote_place(args.output.output.as_deref(), &args.store, &args.objects)? {
-            Some(place) => (place, None),
-            None => {
-                let (path, series) = output_directory(&args.output)?;
-                (Location::Directory(path), series)
-            }
-        };
-    if output.directory().is_none() && args.backup.latest_link.is_some() {
-        return Err(UsageError::new(
-            "--latest-link needs an output in a directory",
-        ));
-    }
+    let (output, series) = place(args)?;
     let backup = backup::backup(&args.backup, series)?;
     let watch = backup::watch(&args.backup, query.is_some())?;
 
@@ -310,6 +298,33 @@ fn template(
             .with_hint("use {db}, {table} and {chunk}, as '{db}.{table}.{chunk}'")
     });
     parsed.map(Some)
+}
+
+/// Where the dump shall be, and the series of directories that it belongs to.
+fn place(args: &DumpArgs) -> Result<(Location, Option<Series>), UsageError> {
+    let output = args.output.output.clone();
+    let Some(url) = output.filter(|output| is_remote(output)) else {
+        let (path, series) = output_directory(&args.output)?;
+        return Ok((Location::Directory(path), series));
+    };
+    let backup = &args.backup;
+    for (flag, given) in [
+        ("--keep", backup.keep.is_some()),
+        ("--latest-link", backup.latest_link.is_some()),
+    ] {
+        if given {
+            let sentence = format!("{flag} is for dumps in directories");
+            return Err(UsageError::new(sentence)
+                .with_hint("let the bucket's lifecycle rules remove old dumps"));
+        }
+    }
+    // The settings behind the place may be secret, and stay as they are.
+    let text = url.to_string_lossy();
+    let (place, settings) = text.split_at(shown(&text).len());
+    let (place, _) = backup::output_of_run(PathBuf::from(place))?;
+    let url = [&place.to_string_lossy(), settings].concat();
+    let location = remote_place(Path::new(&url), &args.store, &args.objects)?;
+    Ok((location, None))
 }
 
 /// The directory, which must be new or empty. A dry run writes nothing and does not look.

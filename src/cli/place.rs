@@ -106,16 +106,18 @@ impl ObjectArgs {
     }
 }
 
-/// The place of a new dump that a URL names; nothing for a path. `output` may hold keys, so no error shows it.
+/// Whether a place is named by the URL of an object store.
+pub fn is_remote(place: &Path) -> bool {
+    is_s3_url(&place.to_string_lossy())
+}
+
+/// The place of a new dump that a URL names. The URL may hold keys, so no error shows it.
 pub fn remote_place(
-    output: Option<&Path>,
+    url: &Path,
     store: &StoreArgs,
     objects: &ObjectArgs,
-) -> Result<Option<Location>, UsageError> {
-    match output {
-        Some(output) => bucket(output, "-o", &objects.options(store)),
-        None => Ok(None),
-    }
+) -> Result<Location, UsageError> {
+    bucket(url, "-o", &objects.options(store))
 }
 
 /// The one place that was named, which must be a directory or a URL.
@@ -128,8 +130,8 @@ pub fn source(words: &[PathBuf], store: &StoreArgs) -> Result<Location, UsageErr
         let hint = "name one directory, or s3://bucket/prefix, that holds a dump";
         return Err(UsageError::new(sentence).with_hint(hint));
     };
-    if let Some(bucket) = bucket(path, "SOURCE", &store.options())? {
-        return Ok(bucket);
+    if is_remote(path) {
+        return bucket(path, "SOURCE", &store.options());
     }
     let text = path.to_string_lossy();
     let path = match text.split_once("://") {
@@ -157,17 +159,13 @@ fn check_directory(path: &Path) -> Result<(), UsageError> {
     }
 }
 
-fn bucket(path: &Path, what: &str, options: &S3Options) -> Result<Option<Location>, UsageError> {
-    let text = path.to_string_lossy();
-    if !is_s3_url(&text) {
-        return Ok(None);
-    }
-    let options = S3Options::from_url(&text, options).map_err(|error| {
+fn bucket(url: &Path, what: &str, options: &S3Options) -> Result<Location, UsageError> {
+    let options = S3Options::from_url(&url.to_string_lossy(), options).map_err(|error| {
         UsageError::new(format!("{what} {error}")).with_hint(
             "as s3://bucket/prefix?endpoint=https://host:port&region=name; quote it for the shell",
         )
     })?;
-    Ok(Some(Location::S3(Box::new(options))))
+    Ok(Location::S3(Box::new(options)))
 }
 
 /// A word of the command line without the keys that a URL may hold.
@@ -212,13 +210,14 @@ fn duration(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use super::super::defaults::Defaults;
     use super::super::dump::convert;
     use super::super::typed;
     use super::*;
 
     fn place(words: &[&str]) -> Result<Location, UsageError> {
         let words = [&["--password=x"], words].concat();
-        convert(&typed(&words)).map(|command| command.config.output)
+        convert(&typed(&words), Defaults::default()).map(|command| command.config.output)
     }
 
     #[test]
@@ -244,6 +243,19 @@ mod tests {
     }
 
     #[test]
+    fn the_time_stands_in_the_prefix_and_directories_alone_are_kept_in_order() {
+        let place = place(&["-o", "s3://bucket/nightly/{date}?access-key=a{b&secret-access-key=c"]);
+        let place = place.unwrap().to_string();
+        assert!(place.starts_with("s3://bucket/nightly/20"), "{place}");
+        assert!(!place.contains('{'), "{place}");
+        for flag in [&["--keep", "3"][..], &["--latest-link", "/tmp/latest"]] {
+            let words = [&["--password=x", "-o", "s3://bucket/{date}"], flag].concat();
+            let error = convert(&typed(&words), Defaults::default()).unwrap_err();
+            assert!(error.to_string().contains("is for dumps in directories"));
+        }
+    }
+
+    #[test]
     fn no_key_is_shown_whatever_is_wrong() {
         for words in [
             &["-o", "s3://b?access-key=hunter2"][..],
@@ -257,7 +269,7 @@ mod tests {
         }
         let url = "s3://b?access-key=hunter2&secret-access-key=hunter2";
         let args = typed(&["--password=x", "-o", url]);
-        let command = convert(&args).unwrap();
+        let command = convert(&args, Defaults::default()).unwrap();
         assert!(!format!("{command:?}").contains("hunter2"));
     }
 }

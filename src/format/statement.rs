@@ -5,6 +5,7 @@
 //! [`Statement::Other`]. Where a statement ends `lexer.rs` knows.
 
 mod hexed;
+mod literals;
 mod rows;
 mod setting;
 #[cfg(test)]
@@ -12,6 +13,7 @@ mod tests;
 mod words;
 
 pub use hexed::with_hex_texts;
+pub use literals::first_foreign;
 pub use rows::Rows;
 pub use setting::Setting;
 pub use words::{Word, Words};

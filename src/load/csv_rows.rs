@@ -409,12 +409,14 @@ fn literals(row: &[CsvCell], columns: &[Column], sql: &mut Vec<u8>) {
     sql.push(b')');
 }
 
+/// Whether a value means the same as a number in SQL. A negative zero does not: as a string it keeps its sign.
 fn is_number(value: &[u8]) -> bool {
     let text = std::str::from_utf8(value).unwrap_or_default();
-    value
+    let is_made_of_digits = value
         .iter()
-        .all(|b| b.is_ascii_digit() || b"+-.eE".contains(b))
-        && text.parse::<f64>().is_ok()
+        .all(|b| b.is_ascii_digit() || b"+-.eE".contains(b));
+    let number = text.parse::<f64>().ok().filter(|_| is_made_of_digits);
+    number.is_some_and(|number| number != 0.0 || number.is_sign_positive())
 }
 
 #[cfg(test)]
@@ -430,10 +432,10 @@ mod tests {
 
     #[test]
     fn only_numbers_are_written_bare() {
-        for text in ["1", "-0", "1.5e-3", "+7"] {
+        for text in ["1", "0", "1.5e-3", "+7"] {
             assert!(is_number(text.as_bytes()), "{text}");
         }
-        for text in ["", "nan", "1)", "0x1", "e"] {
+        for text in ["", "nan", "1)", "0x1", "e", "-0", "-0.0"] {
             assert!(!is_number(text.as_bytes()), "{text}");
         }
     }

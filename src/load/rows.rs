@@ -14,7 +14,7 @@ use super::{csv_rows, rules};
 use crate::catalog::ident::ObjectName;
 use crate::error::Error;
 use crate::format::lexer::Statements;
-use crate::format::statement::{Rows, Statement, with_hex_texts};
+use crate::format::statement::{Rows, Statement, first_foreign, with_hex_texts};
 use crate::manifest::layout::Role;
 use crate::manifest::source::{DumpFile, PlainFile, Source};
 use crate::progress::{Attempt, TableProgress};
@@ -195,7 +195,7 @@ impl RowLoader<'_> {
                 break;
             };
             let bytes = sql.len() as u64;
-            if self.is_rows(file, sql)? {
+            if self.is_rows(file, sql, escapes)? {
                 index += 1;
                 if index <= until {
                     continue;
@@ -306,7 +306,7 @@ impl RowLoader<'_> {
             else {
                 break;
             };
-            index += u64::from(self.is_rows(file, sql)?);
+            index += u64::from(self.is_rows(file, sql, escapes)?);
             send(session, file, sql, escapes, index)?;
             let rows = rows_without_manifest(file, sql, escapes);
             counted.add_rows(rows, sql.len() as u64);
@@ -320,10 +320,16 @@ impl RowLoader<'_> {
     }
 
     /// Whether a statement inserts rows. What the file must not hold is refused.
-    fn is_rows(&self, file: &DumpFile, sql: &[u8]) -> Result<bool, RowError> {
+    fn is_rows(&self, file: &DumpFile, sql: &[u8], escapes: bool) -> Result<bool, RowError> {
         let statement = Statement::read(sql);
         if !self.trust {
             rules::check(file, &statement).map_err(|refusal| refused(file, &refusal))?;
+            if let Statement::Insert { rows_at, .. } = &statement
+                && first_foreign(sql, *rows_at, escapes).is_some()
+            {
+                let refusal = "an INSERT with something else than values in its rows";
+                return Err(refused(file, refusal).into());
+            }
         }
         Ok(!matches!(statement, Statement::Set(_)))
     }

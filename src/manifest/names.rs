@@ -3,6 +3,8 @@
 //! Owns the encoding of database and table names into file names that stay inside the directory, whatever the names hold,
 //! and below the length a file system takes. What is in the files it leaves to others.
 
+use std::path::Path;
+
 use crate::catalog::ident::{ObjectName, hex};
 
 /// The longest file name common file systems take, in bytes (NAME_MAX).
@@ -114,7 +116,8 @@ pub fn is_dump_file(name: &str) -> bool {
         .iter()
         .find_map(|ending| name.strip_suffix(ending));
     let plain = plain.unwrap_or(name);
-    plain.ends_with(".sql") || plain.ends_with(".csv")
+    let ending = Path::new(plain).extension();
+    ending.is_some_and(|ending| ending == "sql" || ending == "csv")
 }
 
 fn fill(template: &str, name: &ObjectName, number: &str) -> String {

@@ -56,6 +56,23 @@ fn every_fault_at_every_moment_costs_tries_and_no_row() {
     }
 }
 
+/// Rows of a table that knows no transactions cannot be taken back one by one.
+#[test]
+fn a_table_without_transactions_is_loaded_anew() {
+    let server = Server::mariadb();
+    let database = TestDb::seeded(&server, "load_myisam", "sb", Some(20_000));
+    database.exec("CREATE TABLE aria ENGINE=Aria TRANSACTIONAL=0 AS SELECT k, c FROM sbtest1");
+    database.exec("DROP TABLE sbtest1");
+    let run = dump(&database, &["-s", "20KB"]);
+    let copy = Copy::of(&database);
+    let proxy = Proxy::to_port(copy.server.port());
+    proxy.inject(Fault::Reset, Trigger::only(2).after_bytes(1500));
+    let run = slow_load(&copy, run.output(), proxy.port()).run();
+    run.assert_ends(0);
+    assert!(proxy.counters().faults > 0, "{}", run.report());
+    copy.assert_equal(&database);
+}
+
 #[test]
 fn a_load_that_was_killed_goes_on_where_it_stood() {
     for server in [Kind::MariaDb, Kind::MySql]

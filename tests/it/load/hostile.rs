@@ -52,6 +52,10 @@ fn a_statement_that_leaves_its_file_s_object_is_not_run() {
         ("rdt_hostile.t.000000000.sql", "INSERT INTO t SELECT 1;"),
         (
             "rdt_hostile.t.000000000.sql",
+            "INSERT INTO t VALUES ((SELECT 1));",
+        ),
+        (
+            "rdt_hostile.t.000000000.sql",
             "SET GLOBAL max_connections=1;",
         ),
         (

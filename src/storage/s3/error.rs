@@ -84,6 +84,17 @@ impl S3Error {
         }
     }
 
+    /// The same with the service's address, if the service did not answer: the address may be the mistake.
+    pub fn of_service(self, address: Option<&str>) -> Self {
+        match address {
+            Some(address) if self.status.is_none() => Self {
+                message: format!("{address}: {}", self.message),
+                ..self
+            },
+            _ => self,
+        }
+    }
+
     /// How long trying again makes sense.
     pub fn patience(&self) -> Patience {
         self.patience

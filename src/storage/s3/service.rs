@@ -83,6 +83,7 @@ pub struct Service {
     runtime: Option<Runtime>,
     handle: Handle,
     bucket: String,
+    endpoint: Option<String>,
     retry_time: Duration,
     /// Whether the store has ever done what was asked.
     answered: AtomicBool,
@@ -117,6 +118,7 @@ impl Service {
             handle: runtime.handle().clone(),
             runtime: Some(runtime),
             bucket: options.bucket.clone(),
+            endpoint: options.endpoint.clone(),
             retry_time: options.retry_time,
             answered: AtomicBool::new(false),
             _registration: cancel.register(Arc::clone(&stop) as Arc<dyn Interrupt>),
@@ -184,6 +186,7 @@ impl Service {
                 Some(Err(_)) => S3Error::no_answer(limit),
                 None => return Answer::ended(Ended::Stopped, attempts),
             };
+            let error = error.of_service(self.endpoint.as_deref());
             let Some(pause) = self.pause_after(&error, attempts, started.elapsed(), request) else {
                 return Answer::ended(Ended::Failed(error), attempts);
             };

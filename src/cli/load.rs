@@ -97,7 +97,7 @@ struct LoadWayArgs {
     /// Workers, each with a connection
     #[arg(short, long, value_name = "N", default_value = "4", value_parser = threads)]
     threads: usize,
-    /// What is there already: fail, skip, drop, truncate
+    /// What is there: fail, skip, drop, truncate
     #[arg(long, value_name = "HOW", default_value = "fail", value_parser = existing)]
     existing: Existing,
     /// Begin a new transaction after this size

@@ -244,7 +244,10 @@ mod tests {
 
     #[test]
     fn the_time_stands_in_the_prefix_and_directories_alone_are_kept_in_order() {
-        let place = place(&["-o", "s3://bucket/nightly/{date}?access-key=a{b&secret-access-key=c"]);
+        let place = place(&[
+            "-o",
+            "s3://bucket/nightly/{date}?access-key=a{b&secret-access-key=c",
+        ]);
         let place = place.unwrap().to_string();
         assert!(place.starts_with("s3://bucket/nightly/20"), "{place}");
         assert!(!place.contains('{'), "{place}");

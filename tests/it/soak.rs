@@ -99,7 +99,7 @@ fn play(servers: &Servers, schedule: &Schedule, diary: &Diary) -> End {
     let (run, done) = play_beside(running, &player, schedule);
     diary.note(&format!("ended: {:?}", proxy.counters()));
     let faults = proxy.counters().faults;
-    let played = Played {
+    let verdict = Played {
         scene: &scene,
         schedule,
         proxy: &proxy,
@@ -107,7 +107,7 @@ fn play(servers: &Servers, schedule: &Schedule, diary: &Diary) -> End {
         ended: started + run.duration,
         done,
     };
-    match catch_unwind(AssertUnwindSafe(|| played.judge(writer))) {
+    match catch_unwind(AssertUnwindSafe(|| verdict.judge(writer))) {
         Ok(outcome) => End { outcome, faults },
         Err(broken) => {
             diary.note(&run.report());

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use aws_sdk_s3::operation::create_multipart_upload::builders::CreateMultipartUploadFluentBuilder;
 use aws_sdk_s3::operation::put_object::builders::PutObjectFluentBuilder;
-use aws_sdk_s3::primitives::ByteStream;
+use aws_sdk_s3::primitives::{ByteStream, DateTime};
 use aws_sdk_s3::types::{
     ChecksumAlgorithm, CompletedMultipartUpload, CompletedPart, ObjectCannedAcl,
     ServerSideEncryption, StorageClass,
@@ -130,7 +130,7 @@ impl Bucket {
                 Some(Unfinished {
                     key: upload.key()?.to_owned(),
                     id: upload.upload_id()?.to_owned(),
-                    started: upload.initiated().map(|time| time.secs()),
+                    started: upload.initiated().map(DateTime::secs),
                 })
             }));
             key_marker = page.next_key_marker().map(str::to_owned);
@@ -254,12 +254,12 @@ impl Bucket {
                 .send()
         };
         let answer = self.service.ask(&request, send).await;
-        let sent = answer.or_error(&request)?;
+        let written = answer.or_error(&request)?;
         Ok(CompletedPart::builder()
             .part_number(number)
-            .set_e_tag(sent.e_tag)
-            .set_checksum_crc32_c(sent.checksum_crc32_c)
-            .set_checksum_crc64_nvme(sent.checksum_crc64_nvme)
+            .set_e_tag(written.e_tag)
+            .set_checksum_crc32_c(written.checksum_crc32_c)
+            .set_checksum_crc64_nvme(written.checksum_crc64_nvme)
             .build())
     }
 

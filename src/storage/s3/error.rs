@@ -85,6 +85,7 @@ impl S3Error {
     }
 
     /// The same with the service's address, if the service did not answer: the address may be the mistake.
+    #[must_use]
     pub fn of_service(self, address: Option<&str>) -> Self {
         match address {
             Some(address) if self.status.is_none() => Self {
@@ -142,7 +143,7 @@ impl S3Error {
         .filter(|detail| !detail.is_empty())
         .collect();
         if !details.is_empty() {
-            message.push_str(&format!(" ({})", details.join("; ")));
+            message = format!("{message} ({})", details.join("; "));
         }
         Self {
             patience: patience(status, code),

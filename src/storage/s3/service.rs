@@ -175,8 +175,8 @@ impl Service {
         let mut attempts = 0;
         loop {
             attempts += 1;
-            let sent = self.unless_stopped(request.grace, tokio::time::timeout(limit, send()));
-            let error = match sent.await {
+            let answer = self.unless_stopped(request.grace, tokio::time::timeout(limit, send()));
+            let error = match answer.await {
                 Some(Ok(Ok(value))) => {
                     self.answered.store(true, Ordering::Relaxed);
                     let result = Ok(value);

@@ -42,7 +42,7 @@ impl InBucket {
     }
 
     fn s3(&self, cancel: &CancelToken) -> S3Storage {
-        S3Storage::new(self.options.clone(), cancel, |name| name.ends_with(".sql"))
+        S3Storage::new(self.options.clone(), cancel, is_script)
     }
 
     fn prepared(&self) -> S3Storage {
@@ -199,6 +199,10 @@ fn start_server() -> Option<HashMap<String, String>> {
     )
 }
 
+fn is_script(name: &str) -> bool {
+    std::path::Path::new(name).extension() == Some("sql".as_ref())
+}
+
 fn bytes(length: usize) -> Vec<u8> {
     (0..=250_u8).cycle().take(length).collect()
 }
@@ -325,7 +329,7 @@ fn leftovers_of_a_killed_run_are_aborted_when_they_are_old_and_a_dumps() {
         abort_incomplete_age: Duration::ZERO,
         ..place.options.clone()
     };
-    let storage = S3Storage::new(options, &CancelToken::new(), |name| name.ends_with(".sql"));
+    let storage = S3Storage::new(options, &CancelToken::new(), is_script);
     storage.prepare().unwrap();
     let mut left = place.unfinished();
     left.sort();

@@ -48,7 +48,7 @@ impl ObjectStore {
     }
 
     /// A prefix that no test has used.
-    pub fn prefix(&self, word: &str) -> String {
+    pub fn prefix(word: &str) -> String {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         format!("{word}-{}-{count}", std::process::id())

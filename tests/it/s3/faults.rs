@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::scene::Scene;
-use crate::harness::{HttpRequest, Verdict};
+use crate::harness::{HttpRequest, ObjectStore, Verdict};
 
 /// True for the first request that meets the condition.
 struct Once(AtomicU64);
@@ -91,7 +91,7 @@ fn completion_whose_answer_is_lost_or_an_error_is_made_good() {
         let completions = seen.iter().filter(|request| request.is_complete());
         assert_eq!(completions.count(), 2);
         scene.store.remove(&scene.prefix);
-        scene.prefix = scene.store.prefix("completion");
+        scene.prefix = ObjectStore::prefix("completion");
     }
 }
 
@@ -117,56 +117,74 @@ fn other_answers_that_are_lost_double_nothing() {
             }
         });
         scene.store.remove(&scene.prefix);
-        scene.prefix = scene.store.prefix("lost");
+        scene.prefix = ObjectStore::prefix("lost");
     }
 }
 
 #[test]
 fn failures_that_last_end_the_dump_with_the_stores_words() {
+    type Judge = fn(&HttpRequest) -> Verdict;
     let Some(mut scene) = Scene::new("for_good") else {
         return;
     };
-    type Judge = fn(&HttpRequest) -> Verdict;
     let failures: [(Judge, &[&str]); 6] = [
         (
-            |request| match request.is_complete() {
-                true => Verdict::error(500, "InternalError"),
-                false => Verdict::Pass,
+            |request| {
+                if request.is_complete() {
+                    Verdict::error(500, "InternalError")
+                } else {
+                    Verdict::Pass
+                }
             },
             &["complete the upload of s3://rdump/", "500 InternalError"],
         ),
         (
-            |request| match request.is_complete() {
-                true => Verdict::error(200, "AccessDenied"),
-                false => Verdict::Pass,
+            |request| {
+                if request.is_complete() {
+                    Verdict::error(200, "AccessDenied")
+                } else {
+                    Verdict::Pass
+                }
             },
             &["complete the upload of s3://rdump/", "AccessDenied"],
         ),
         (
-            |request| match request.is_part() && request.target.contains("partNumber=2&") {
-                true => Verdict::error(403, "AccessDenied"),
-                false => Verdict::Pass,
+            |request| {
+                if request.is_part() && request.target.contains("partNumber=2&") {
+                    Verdict::error(403, "AccessDenied")
+                } else {
+                    Verdict::Pass
+                }
             },
             &["write a part of s3://rdump/", "403 AccessDenied"],
         ),
         (
-            |request| match request.is_part() {
-                true => Verdict::ResetInBody,
-                false => Verdict::Pass,
+            |request| {
+                if request.is_part() {
+                    Verdict::ResetInBody
+                } else {
+                    Verdict::Pass
+                }
             },
             &["write a part of s3://rdump/", "caused by:"],
         ),
         (
-            |request| match request.method == "HEAD" {
-                true => Verdict::Rewrite("Content-Length: ", "Content-Length: 1"),
-                false => Verdict::Pass,
+            |request| {
+                if request.method == "HEAD" {
+                    Verdict::Rewrite("Content-Length: ", "Content-Length: 1")
+                } else {
+                    Verdict::Pass
+                }
             },
             &["is not what it was", "bytes instead of"],
         ),
         (
-            |request| match request.target.contains("manifest.json") {
-                true => Verdict::error(403, "AccessDenied"),
-                false => Verdict::Pass,
+            |request| {
+                if request.target.contains("manifest.json") {
+                    Verdict::error(403, "AccessDenied")
+                } else {
+                    Verdict::Pass
+                }
             },
             &["manifest.json", "403 AccessDenied"],
         ),
@@ -179,6 +197,6 @@ fn failures_that_last_end_the_dump_with_the_stores_words() {
             .run();
         scene.assert_failed(&run, words);
         scene.store.remove(&scene.prefix);
-        scene.prefix = scene.store.prefix("for_good");
+        scene.prefix = ObjectStore::prefix("for_good");
     }
 }

@@ -33,7 +33,7 @@ impl Scene {
         ] {
             session.rows(statement);
         }
-        let prefix = store.prefix(test);
+        let prefix = ObjectStore::prefix(test);
         Some(Self {
             store,
             database,

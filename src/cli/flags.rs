@@ -212,7 +212,7 @@ pub struct ConsistencyArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
-    /// Directory or s3:// URL; {date}, {time} [default: ./export-<time>]
+    /// Directory or s3:// URL; {date} [default: ./export-<UTC time>]
     #[arg(short, long, value_name = "PLACE")]
     pub output: Option<PathBuf>,
     /// Data files' names [default: {db}.{table}.{chunk}]

@@ -33,8 +33,8 @@ Examples:
   rdump load dump -T shop.orders --existing drop   one table, made anew
 ",
     notes: "\
-SOURCE is a directory or s3:// URL that rdump or Dumpling wrote to. The same command goes on with a load that was
-interrupted. Sizes and times are written as for rdump itself; see rdump --help.
+SOURCE is a directory or s3:// URL that rdump or Dumpling wrote to. The same command goes on with a
+load that was interrupted. Sizes and times are written as for rdump itself; see rdump --help.
 Exit codes: 0 loaded, 1 failed, 2 usage, 129, 130 and 143 stopped by HUP, INT and TERM.
 ",
 };

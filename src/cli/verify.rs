@@ -29,7 +29,8 @@ Examples:
   rdump verify /backup/today --against -h db1 -p   and are its rows those of the server?
 ",
     notes: "\
-SOURCE is a directory or s3:// URL that rdump or Dumpling wrote to. Without --against no server is needed.
+SOURCE is a directory or s3:// URL that rdump or Dumpling wrote to. Without --against it needs no
+server.
 Exit codes: 0 no difference, 1 could not be told, 2 usage, 4 differs,
 129, 130 and 143 stopped by HUP, INT and TERM.
 ",

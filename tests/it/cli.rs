@@ -302,9 +302,9 @@ fn paths_that_cannot_be_used_are_refused() {
     );
     refused(&["-o", "full"], "the output full is not empty", hint);
     refused(
-        &["-o", "s3://bucket/x"],
-        "cannot write to s3://",
-        "use a local directory and copy it from there",
+        &["-o", "gs://bucket/x"],
+        "cannot write to gs://",
+        "use s3://bucket/prefix, or a local directory and copy it from there",
     );
     refused(&["--ca", "nowhere"], "cannot read --ca nowhere", "");
     refused(
